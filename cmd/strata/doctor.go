@@ -3,6 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
 )
 
@@ -15,7 +17,7 @@ func newDoctor(io streams) *cobra.Command {
 The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata works, but slower or less safely.`,
 		Example: `  strata doctor
   strata doctor -o json`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -27,7 +29,7 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
 			}
 			report := doctor.Check(doctor.Look(command.Context(), p.Toolchain, p.Home))
 			if asJSON {
-				if err := printJSON(io.out, report); err != nil {
+				if err := render.JSON(io.out, report); err != nil {
 					return err
 				}
 			} else {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 )
@@ -41,7 +42,7 @@ there.`,
 
   # on Google Cloud
   strata down --target gke --dry-run`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := t.open()
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/shell"
@@ -42,7 +43,7 @@ state.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(io.out, env)
+				return render.JSON(io.out, env)
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
 				fmt.Fprintf(io.out, "export %s=%s\n", name, shell.Quote(env[name]))

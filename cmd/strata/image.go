@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 )
 
 func newImage(io streams) *cobra.Command {
 	return imagecmd.New(imagecmd.Options{
-		In: io.in, Out: io.out, Err: io.err, Print: printJSON, Group: group,
+		In: io.in, Out: io.out, Err: io.err, Print: render.JSON, Group: group,
 		Usage: func(err error) error { return usageError{err} },
 		Bind: func(command *cobra.Command) imagecmd.Call {
 			c := &imageCall{}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 )
 
 func newKubeconfig(io streams) *cobra.Command {
@@ -13,7 +15,7 @@ func newKubeconfig(io streams) *cobra.Command {
 		Short: "Print the path of a kubeconfig, as the administrator or as a team",
 		Example: `  kubectl --kubeconfig "$(strata kubeconfig)" get pods -A
   kubectl --kubeconfig "$(strata kubeconfig --team web)" get stacks`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
@@ -113,7 +114,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 			if err != nil || !asJSON {
 				return err
 			}
-			return printJSON(io.out, newLayerResult(args[0], op.verb, summary, show.Steps()))
+			return render.JSON(io.out, newLayerResult(args[0], op.verb, summary, show.Steps()))
 		},
 	}
 	t.bind(command)
@@ -160,7 +161,7 @@ func newLayerOutputs(io streams) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(io.out, values)
+				return render.JSON(io.out, values)
 			}
 			for _, name := range slices.Sorted(maps.Keys(values)) {
 				text, err := outputText(values[name])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/shell"
@@ -26,7 +27,7 @@ func newLocalStart(io streams) *cobra.Command {
 		Use:     "start",
 		Short:   "Start all processes, and wait for a ready node",
 		Example: "  strata local start",
-		Args:    arguments(noArguments),
+		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {
@@ -51,7 +52,7 @@ func newLocalStop(io streams) *cobra.Command {
 		Use:     "stop",
 		Short:   "Stop all processes and keep the data",
 		Example: "  strata local stop",
-		Args:    arguments(noArguments),
+		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {
@@ -73,7 +74,7 @@ func newLocalStatus(io streams) *cobra.Command {
 docs/reference/output.md documents the output of -o json.`,
 		Example: `  strata local status
   strata local status -o json`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -88,7 +89,7 @@ docs/reference/output.md documents the output of -o json.`,
 				return err
 			}
 			if asJSON {
-				return printJSON(io.out, s)
+				return render.JSON(io.out, s)
 			}
 			return render.LocalStatus(io.out, s, time.Now())
 		},

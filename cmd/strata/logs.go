@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
@@ -21,7 +22,7 @@ because a log may contain text of a team.`,
 
   # unescaped, for another program
   strata logs kube-apiserver --raw`,
-		Args: arguments(oneArgument),
+		Args: arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := openLocal("")
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/browser"
 	"github.com/strata-platform/strata/internal/forward"
@@ -31,7 +32,7 @@ func newOpen(io streams) *cobra.Command {
 		Long:  render.OpenHelp,
 		Example: `  strata open wordpress
   strata open wordpress --team web`,
-		Args: arguments(oneArgument),
+		Args: arguments(positional.One),
 	}, browser.Open)
 }
 
@@ -54,7 +55,7 @@ func newForwarding(io streams, command cobra.Command, open func(url string) erro
 			return err
 		}
 		if asJSON {
-			err = printJSON(io.out, f.Result())
+			err = render.JSON(io.out, f.Result())
 		} else {
 			err = render.Forward(io.out, f.Result())
 		}

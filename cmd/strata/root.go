@@ -2,20 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -102,15 +100,7 @@ func openLocal(environment string) (*local.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return local.Open(root, homeDir(root), environment)
-}
-
-// homeDir returns the folder of the home: $STRATA_HOME, or .strata in the repository.
-func homeDir(root string) string {
-	if dir := os.Getenv(home.Variable); dir != "" {
-		return dir
-	}
-	return filepath.Join(root, ".strata")
+	return local.Open(root, home.In(root), environment)
 }
 
 // callHome returns a command line of strata for the home, for messages.
@@ -119,7 +109,7 @@ func callHome(words string) string {
 	if err != nil {
 		return "strata " + words
 	}
-	h, err := home.At(homeDir(root))
+	h, err := home.At(home.In(root))
 	if err != nil {
 		return "strata " + words
 	}
@@ -161,53 +151,13 @@ func (o *output) json() (bool, error) {
 	return false, usageError{fmt.Errorf("unknown output %q: use text or json", o.format)}
 }
 
-// printJSON prints a whole JSON document. It escapes unprintable characters, so that a terminal can display it.
-func printJSON(w io.Writer, value any) error {
-	raw, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(terminal.JSON(raw), '\n'))
-	return err
-}
-
 // group turns a command into a group of subcommands. Without a subcommand, the group prints its help.
 func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	command.Args = arguments(noOtherCommand)
+	command.Args = arguments(positional.NoOther)
 	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
 	command.DisableFlagsInUseLine = true
 	command.AddCommand(below...)
 	return command
-}
-
-// noArguments accepts no arguments.
-func noArguments(command *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s takes no argument, but got %q", command.CommandPath(), args[0])
-}
-
-// oneArgument accepts exactly the one argument that the command's usage line names.
-func oneArgument(command *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		return nil
-	}
-	return fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" "))
-}
-
-// noOtherCommand rejects an unknown subcommand and suggests similar ones.
-func noOtherCommand(command *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
-	// Cobra sets the minimum distance only for the subcommands of the root.
-	command.SuggestionsMinimumDistance = 2
-	if like := command.SuggestionsFor(args[0]); len(like) > 0 {
-		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(like, " or "))
-	}
-	return err
 }
 
 // arguments returns a usage error for a wrong number of arguments.

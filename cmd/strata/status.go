@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
@@ -59,7 +60,7 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
 
   # the platform on Google Cloud
   strata status --target gke`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -77,7 +78,7 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
 				return err
 			}
 			if asJSON {
-				if err := printJSON(io.out, report); err != nil {
+				if err := render.JSON(io.out, report); err != nil {
 					return err
 				}
 			} else {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
@@ -18,7 +19,7 @@ func newSupervisor() *cobra.Command {
 	command := &cobra.Command{
 		Use:    supervisor.Command,
 		Hidden: true,
-		Args:   arguments(noArguments),
+		Args:   arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			home.KeepPrivate()
 			h, err := home.Open(dir)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/teams"
@@ -46,7 +47,7 @@ Cloud SQL, random:*, ConfigMaps and Secrets; without --quota it gets 4 CPU, 8Gi,
 clone and kept if there is no value.`,
 		Example: `  strata team add shop
   strata team add shop --allow 'gcp:sql/*,random:*,kubernetes:core/v1:Secret' --quota cpu=2,memory=4Gi,pods=20 --commit`,
-		Args: arguments(oneArgument),
+		Args: arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
 			var err error
 			team.Name = args[0]
@@ -87,7 +88,7 @@ The team's Git repository and the state of its Stacks stay.
 -o json prints the same fields as strata team add.`,
 		Example: `  strata team remove shop
   strata team remove shop --commit`,
-		Args: arguments(oneArgument),
+		Args: arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
 			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Remove(command.Context(), args[0], commit)
@@ -114,7 +115,7 @@ func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.C
 		return err
 	}
 	if asJSON {
-		return printJSON(io.out, result)
+		return render.JSON(io.out, result)
 	}
 	render.TeamChange(io.out, result)
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
 )
@@ -30,7 +31,7 @@ not answer. state is one of:
   unknown       the cluster does not answer`,
 		Example: `  strata team list
   strata team list -o json`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return listTeams(command.Context(), io, o)
 		},
@@ -54,7 +55,7 @@ func listTeams(ctx context.Context, io streams, o output) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(io.out, list)
+		return render.JSON(io.out, list)
 	}
 	render.Teams(io.out, list.Teams)
 	if len(list.Teams) == 0 {

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -37,7 +38,7 @@ func newToolchainList(io streams) *cobra.Command {
 		Use:     "list",
 		Short:   "List the tools, their pinned versions and whether they are built",
 		Example: "  strata toolchain list -o json",
-		Args:    arguments(noArguments),
+		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -52,7 +53,7 @@ func newToolchainList(io streams) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return printJSON(io.out, list)
+				return render.JSON(io.out, list)
 			}
 			return render.Tools(io.out, list)
 		},
@@ -86,7 +87,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 			}
 			show := progress.New(io.err)
 			err = show.Run("toolchain", func() (string, error) {
-				return "", local.EnsureTools(command.Context(), tc, show, names...)
+				return "", tools.Ensure(command.Context(), tc, show, names...)
 			})
 			if err != nil || !asJSON {
 				return err
@@ -95,7 +96,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printJSON(io.out, slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) }))
+			return render.JSON(io.out, slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) }))
 		},
 	}
 	o.bind(command)
@@ -111,7 +112,7 @@ func newToolchainPrune(io streams) *cobra.Command {
 		Long: `Remove tools from the cache that this clone does not use: tools of other pins or of another version of Go, and the files of
 killed builds. Another clone that uses them builds them again. prune removes nothing while one of these programs runs.`,
 		Example: "  strata toolchain prune",
-		Args:    arguments(noArguments),
+		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -126,7 +127,7 @@ killed builds. Another clone that uses them builds them again. prune removes not
 				return err
 			}
 			if asJSON {
-				return printJSON(io.out, append([]toolchain.Leftover{}, removed...))
+				return render.JSON(io.out, append([]toolchain.Leftover{}, removed...))
 			}
 			render.Removed(io.out, removed)
 			return nil

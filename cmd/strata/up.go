@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
 )
@@ -43,7 +44,7 @@ It skips finished steps: run it again after a change or a failure.
 
   # a second platform beside the first
   STRATA_HOME=/tmp/second strata up`,
-		Args: arguments(noArguments),
+		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -61,7 +62,7 @@ It skips finished steps: run it again after a change or a failure.
 			}
 			show.Total("up", time.Since(began))
 			if asJSON {
-				return printJSON(io.out, upResult{Report: report, Steps: steps(show)})
+				return render.JSON(io.out, upResult{Report: report, Steps: steps(show)})
 			}
 			lines, err := p.Describe(command.Context())
 			if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 )
 
 func newVersion(io streams) *cobra.Command {
@@ -11,7 +13,7 @@ func newVersion(io streams) *cobra.Command {
 		Use:     "version",
 		Short:   "Print strata's version",
 		Example: "  strata version",
-		Args:    arguments(noArguments),
+		Args:    arguments(positional.None),
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintln(io.out, version)
 			return nil

@@ -140,20 +140,18 @@ func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 // Destroy deletes all resources of a layer. It also removes the stack of a program; the stack of a project in a folder
 // stays, with its configuration. Without a stack there is nothing to do.
 func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summary, error) {
+	more, done := l.source().destroy()
 	destroy := func(runProgram bool) operation {
 		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
 			options := []optdestroy.Option{
 				optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log), optdestroy.RunProgram(runProgram),
 			}
-			if l.Folder == "" {
-				options = append(options, optdestroy.Remove())
-			}
-			_, err := stack.Destroy(ctx, options...)
+			_, err := stack.Destroy(ctx, append(options, more...)...)
 			return err
 		}
 	}
 	summary, err := r.run(ctx, l, progress, kind{settles: true, destroys: true, renewed: destroy(true)}, destroy(false))
-	if l.Folder != "" && NoStack(err) {
+	if done(err) {
 		return Summary{}, nil
 	}
 	return summary, err

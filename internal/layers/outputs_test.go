@@ -1,10 +1,15 @@
 package layers
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestOutputsOfABackendOfFilesAreReadWithoutPulumi(t *testing.T) {
@@ -28,6 +33,20 @@ func TestOutputsOfABackendOfFilesAreReadWithoutPulumi(t *testing.T) {
 	want := map[string]any{"address": "a", "password": HiddenSecret}
 	if got, err := r.MaskedOutputs(t.Context(), l); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
+	}
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	_, err := writer.Write([]byte(strings.ReplaceAll(state, `"address": "a"`, `"address": "b"`)))
+	if err := errors.Join(err, writer.Close(), os.WriteFile(filepath.Join(stacks, "dev.json.gz"), packed.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(stacks, "dev.json"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	want["address"] = "b"
+	if got, err := r.MaskedOutputs(t.Context(), l); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("of a newer state, compressed by gzip: got %v, %v", got, err)
 	}
 }
 

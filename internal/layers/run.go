@@ -32,20 +32,7 @@ func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
 	if err != nil {
 		return stack, r.wrap("open", l, err, nil)
 	}
-	if l.Folder != "" {
-		return stack, nil
-	}
-	sum, err := r.configSum(l)
-	if err == nil && r.isConfigured(l, sum) {
-		return stack, nil
-	}
-	if err == nil {
-		err = r.configure(ctx, stack, l.Config)
-	}
-	if err == nil {
-		err = r.noteConfigured(l)
-	}
-	if err != nil {
+	if err := l.source().configure(ctx, r, stack); err != nil {
 		return stack, r.wrap("configure", l, err, nil)
 	}
 	return stack, nil
@@ -56,11 +43,8 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 	if progress == nil {
 		progress = func(string, string) {}
 	}
-	if l.Folder != "" {
-		var stop func() bool
-		progress, stop = patiently(ctx, progress)
-		defer stop()
-	}
+	progress, stop := l.source().follow(ctx, progress)
+	defer stop()
 	stack, err := r.prepare(ctx, l)
 	if err != nil {
 		return Summary{}, err
@@ -70,9 +54,8 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		return Summary{}, r.wrap("log", l, err, nil)
 	}
 	defer log.Close()
-	// On Google Cloud an engineer settles a stack with pulumi refresh, which asks about each resource.
-	if kind.settles && l.Folder == "" {
-		if err := r.settle(ctx, l, stack, progress, log, kind.destroys); err != nil {
+	if kind.settles {
+		if err := l.source().settle(ctx, r, stack, progress, log, kind.destroys); err != nil {
 			return Summary{}, r.wrap("settle the pending operations of", l, err, nil)
 		}
 	}
@@ -95,7 +78,7 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		if ctx.Err() != nil {
 			return Summary{}, fmt.Errorf("run layer %s, stack %s: %w", l.Name, r.Stack, ctx.Err())
 		}
-		return Summary{}, fmt.Errorf("%w%s", r.wrap("run", l, err, seen.diagnostics), r.left(ctx, l, stack))
+		return Summary{}, fmt.Errorf("%w%s", r.wrap("run", l, err, seen.diagnostics), l.source().advice(ctx, r, stack))
 	}
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
@@ -173,23 +156,14 @@ func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
 
 // openFor opens the stack. If operation is true, the stack is for an operation only and cannot return its outputs.
 func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stack, error) {
-	dir := r.WorkDir(l.Name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.WorkDir(l.Name), 0o700); err != nil {
 		return auto.Stack{}, err
 	}
 	command, err := r.Pulumi()
 	if err != nil {
 		return auto.Stack{}, fmt.Errorf("find pulumi: %w", err)
 	}
-	if l.Folder != "" {
-		// The engineer decides which stack is selected in the folder, so the selection must not change.
-		return auto.SelectStackLocalSource(ctx, r.Stack, l.Folder, auto.EnvVars(r.Env), auto.Pulumi(sparing{command, true, operation}))
-	}
-	if operation {
-		state, ok, err := r.stored(l)
-		command = sparing{command, err == nil && ok && len(state) > 0, true}
-	}
-	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
+	return l.source().open(ctx, r, command, operation)
 }
 
 // log returns the path of the file with pulumi's own output.
@@ -208,19 +182,6 @@ func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) err
 		err = brief(err)
 	}
 	return fmt.Errorf("%s layer %s, stack %s: %w: %s (pulumi's own output: %s)", tried, l.Name, r.Stack, err, next, r.log(l))
-}
-
-// left returns advice about the operations that a killed run has left pending in the state of a project in a folder; empty
-// if there are none.
-func (r Runner) left(ctx context.Context, l Layer, stack auto.Stack) string {
-	if l.Folder == "" {
-		return ""
-	}
-	state, err := r.state(ctx, l, stack)
-	if err != nil || !state.Interrupted() {
-		return ""
-	}
-	return fmt.Sprintf("; a killed run has left pending operations: run `%s` and answer for each resource", r.Line(l.Name, "refresh"))
 }
 
 // Call runs a command of pulumi on the stack of a project in a folder, and returns its output. Its error is pulumi's

@@ -3,11 +3,8 @@ package layers
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -98,11 +95,13 @@ func (r Runner) export(ctx context.Context, stack auto.Stack) ([]byte, error) {
 // stored reads the state of a layer from a backend of files. For any other backend ok is false.
 func (r Runner) stored(l Layer) (deployment json.RawMessage, ok bool, err error) {
 	address, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
-	if err != nil || address.Scheme != "file" {
+	// Pulumi resolves a path that is not absolute, such as file://~/state, against a folder of its own choice.
+	if err != nil || address.Scheme != "file" || address.Host != "" || !filepath.IsAbs(address.Path) {
 		return nil, false, nil //nolint:nilerr // Pulumi reports the error in the address.
 	}
-	raw, err := os.ReadFile(filepath.Join(address.Path, backend.StateFile(l.Project, r.Stack)))
-	if errors.Is(err, fs.ErrNotExist) {
+	state := backend.State{Backend: backend.Backend{Folder: "."}, Parent: address.Path, Project: l.Project, Stack: r.Stack}
+	raw, err := state.Read()
+	if err == nil && raw == nil {
 		return nil, true, nil
 	}
 	var file struct {

@@ -6,18 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/strata-platform/strata/bootstrap"
-	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver"
-	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/layerconfig"
 	"github.com/strata-platform/strata/internal/local/machine/process"
-	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/internal/local/states"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -31,71 +26,18 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 	if err != nil {
 		return layers.Layer{}, err
 	}
-	l := layers.Layer{Name: name, Project: project.Name, Program: project.Program}
-	if name == lifecycle.BootstrapLayer {
-		l.Config, err = p.bootstrapConfig()
-	} else {
-		l.Config, err = p.platformConfig(status)
-	}
-	return l, err
-}
-
-// bootstrapConfig returns Google Cloud's configuration without the protections against loss, because a home is
-// disposable.
-func (p *Platform) bootstrapConfig() (auto.ConfigMap, error) {
-	config, err := bootstrap.NewConfig()
-	if err != nil {
-		return nil, err
-	}
 	// The program reads teams.yaml too, but errors in it should show before anything runs.
-	if _, err := p.Teams(); err != nil {
-		return nil, err
-	}
-	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
-	// gke-gcloud-auth-plugin is not available here, so the emulated cluster issues a client certificate.
-	config.IssueClientCertificate = true
-	config.DeletionProtection = false
-	config.TeamsFile = p.teamsFile()
-	config.TenantBackend = "file://" + p.Home.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
-	// Workload Identity needs a metadata server, which the local target lacks.
-	config.TenantKeys = true
-	return config.ConfigMap()
-}
-
-func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, error) {
-	config, err := platform.NewConfig()
-	if err != nil {
-		return nil, err
-	}
 	list, err := p.Teams()
 	if err != nil {
-		return nil, err
+		return layers.Layer{}, err
 	}
-	login := func(account string) (string, handoff.Secret) {
-		password, passwordErr := p.gitPassword(account)
-		if passwordErr != nil {
-			err = passwordErr
-		}
-		return account, handoff.Secret(password)
+	l := layers.Layer{Name: name, Project: project.Name, Program: project.Program}
+	if name == lifecycle.BootstrapLayer {
+		l.Config, err = layerconfig.Bootstrap(p.Home, p.teamsFile())
+	} else {
+		l.Config, err = layerconfig.Platform(p.repositories(status), list, p.teamsFile())
 	}
-	config.Target = "local"
-	config.TeamsFile = p.teamsFile()
-	config.FleetURL = repositoryURL(status, fleetRepository)
-	config.GitUsername, config.GitPassword = login(fleetRepository)
-	config.FleetUsername, config.FleetPassword = login(gitserver.Reader(fleetRepository))
-	config.Interval = "10s"
-	config.PlatformURL = repositoryURL(status, platformRepository)
-	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(platformRepository))
-	config.TeamURL = repositoryURL(status, platform.TeamPlaceholder)
-	config.TeamCredentials = map[string]platform.Credentials{}
-	for _, team := range list {
-		username, password := login(gitserver.Reader(team.Name))
-		config.TeamCredentials[team.Name] = platform.Credentials{Username: username, Password: password}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return config.ConfigMap()
+	return l, err
 }
 
 // Made reports whether a layer ever ran in this home.
@@ -111,7 +53,7 @@ func (p *Platform) State(ctx context.Context, layer string) (apitype.DeploymentV
 		return apitype.DeploymentV3{}, err
 	}
 	// Reading a file backend needs only its location.
-	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
+	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerStates().Address()}}
 	return runner.Deployment(ctx, layers.Layer{Name: layer, Project: project.Name})
 }
 
@@ -144,10 +86,12 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
 		// from teams.yaml. The run will create a new passphrase, which cannot decrypt that state. The state is moved and not
 		// deleted, because somebody may still know its passphrase.
-		run.BeforeUp = func(ctx context.Context) error { return p.eachUnreadable(ctx, runner, l, p.setAside) }
+		run.BeforeUp = func(ctx context.Context) error {
+			return states.EachUnreadable(ctx, p.Home, runner, l, func(namespace string) error { return states.SetAside(p.Home, namespace) })
+		}
 		// On Google Cloud, the teams' state is in layer 1's buckets and is deleted with them.
 		run.AfterDestroy = func(ctx context.Context) error {
-			return p.eachUnreadable(ctx, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
+			return states.EachUnreadable(ctx, p.Home, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
 		}
 	}
 	return run, release, nil
@@ -163,7 +107,7 @@ func (p *Platform) hold(ctx context.Context, l layers.Layer, runner layers.Runne
 	var remove func()
 	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
-		err = p.dropHalfWritten(ctx, l.Project)
+		err = p.layerStates().DropHalfWritten(ctx, l.Project)
 	}
 	if err == nil {
 		held, remove, err = runner.With(map[string]string{"HOME": p.Home.Layer(l.Name)}).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))

@@ -5,30 +5,25 @@ package local
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net/url"
+	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/cloudclient"
+	"github.com/strata-platform/strata/internal/local/kubeconfig"
+	"github.com/strata-platform/strata/internal/local/layerconfig"
+	"github.com/strata-platform/strata/internal/local/logs"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/internal/shell"
+	"github.com/strata-platform/strata/internal/local/repositories"
+	"github.com/strata-platform/strata/internal/local/states"
 	"github.com/strata-platform/strata/internal/toolchain"
-	"github.com/strata-platform/strata/operator/engine/pulumihome"
 	"github.com/strata-platform/strata/teams"
-)
-
-// These are the names of the repositories that belong to no team.
-const (
-	fleetRepository    = "fleet"
-	platformRepository = "platform"
 )
 
 // Platform is the local platform of one home.
@@ -101,60 +96,22 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	return p.client.Status(ctx)
 }
 
-// layerEnvironment returns the environment of a layer's Pulumi program: the state backend, its passphrase, the stack
-// and its configuration, the plugins and, only for layer 1, the engineer's Google identity.
-func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
-	if _, err := lifecycle.ProjectOf(layer); err != nil {
-		return nil, err
-	}
-	passphrase, err := p.Home.Secret("passphrase")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(p.Home.LayerState(), 0o700); err != nil {
-		return nil, fmt.Errorf("prepare the environment of layer %s: %w", layer, err)
-	}
-	pulumiHome := filepath.Join(p.Home.Layer(layer), "pulumi")
-	if err := pulumihome.WithoutLogs(pulumiHome); err != nil {
-		return nil, fmt.Errorf("prepare the environment of layer %s: %w", layer, err)
-	}
-	env := pulumienv.Variables(p.Home, googleURL)
-	maps.Copy(env, map[string]string{
-		"PULUMI_BACKEND_URL":       p.layerBackend(),
-		"PULUMI_CONFIG_PASSPHRASE": passphrase,
-		"PULUMI_HOME":              pulumiHome,
-		// The engineer's shell may have another layer's values.
-		"PULUMI_STACK":              p.Environment,
-		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),
-	})
-	switch layer {
-	case lifecycle.BootstrapLayer:
-		env["GOOGLE_CREDENTIALS"] = p.Home.EngineerCredentials()
-		env["GOOGLE_PROJECT"] = home.Project
-		env["GOOGLE_REGION"] = home.Region
-		env["GOOGLE_ZONE"] = home.Zone
-	case lifecycle.PlatformLayer:
-		manifests, err := p.Toolchain.Path(ctx, "flux-manifests")
-		if err != nil {
-			return nil, err
-		}
-		env["STRATA_FLUX_MANIFESTS"] = manifests
-		// Layer 2 has access to the cluster but not to the cloud, even if the engineer's shell has Google credentials.
-		for name := range env {
-			if strings.HasPrefix(name, "GOOGLE_") {
-				env[name] = ""
-			}
-		}
-		for _, name := range []string{"CREDENTIALS", "APPLICATION_CREDENTIALS", "PROJECT", "REGION", "ZONE"} {
-			env["GOOGLE_"+name] = ""
-		}
-	}
-	return env, nil
+// layerStates returns the file backend of the layers.
+func (p *Platform) layerStates() states.Layers {
+	return states.Layers{Folder: p.Home.LayerState(), Stack: p.Environment}
 }
 
-// layerBackend returns the URL of the layers' Pulumi backend. It turns off attribute files: a kill can truncate one,
-// and then Pulumi cannot read the backend.
-func (p *Platform) layerBackend() string { return "file://" + p.Home.LayerState() + "?metadata=skip" }
+// layerEnvironment returns the environment of a layer's runs.
+func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
+	return layerconfig.Environment(ctx, p.Home, layer, p.layerStates(), googleURL, func(ctx context.Context) (string, error) {
+		return p.Toolchain.Path(ctx, "flux-manifests")
+	})
+}
+
+// repositories returns the repositories of the home on the running Git server.
+func (p *Platform) repositories(running supervisor.Status) repositories.Repositories {
+	return repositories.Repositories{Home: p.Home, Root: p.Root, URL: running.GitURL, Create: p.client.CreateRepository}
+}
 
 // runner returns the runner of a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
@@ -169,8 +126,8 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 		return layers.Runner{}, err
 	}
 	return layers.Runner{
-		Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
-		Lost: cloudClient{status.GoogleURL, p.Home.EngineerCredentials()}.deleteOrphans,
+		Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.layerStates().Unlock,
+		Lost: cloudclient.Client{URL: status.GoogleURL, Credentials: p.Home.EngineerCredentials()}.DeleteOrphans,
 	}, nil
 }
 
@@ -183,28 +140,30 @@ func (p *Platform) status(ctx context.Context, layer string) (supervisor.Status,
 	return status, nil
 }
 
-// repositoryURL returns the URL of a repository on the home's Git server, without a login.
-func repositoryURL(status supervisor.Status, name string) string {
-	return status.GitURL + "/" + name + ".git"
-}
-
-// gitPassword returns the password of a Git account.
-func (p *Platform) gitPassword(account string) (string, error) {
-	secret, err := p.Home.Secret(supervisor.GitSecret)
+// Instance describes an instance by its name and address.
+func (p *Platform) Instance(ctx context.Context, name string) (string, error) {
+	running, err := p.client.Status(ctx)
 	if err != nil {
 		return "", err
 	}
-	return gitserver.Password(secret, account), nil
+	client := cloudclient.Client{URL: running.GoogleURL, Credentials: p.Home.EngineerCredentials()}
+	address, err := client.InstanceAddress(ctx, name)
+	return fmt.Sprintf("%s (MySQL on %s)", name, address), err
 }
 
-// CloneCommand returns a command that clones a repository as an account. The command reads the password from the home.
-func (p *Platform) CloneCommand(status supervisor.Status, repository, account string) string {
-	u, err := url.Parse(repositoryURL(status, repository))
+// AdminKubeconfig returns the path of the administrator's kubeconfig, or an error if there is no cluster.
+func (p *Platform) AdminKubeconfig() (string, error) { return kubeconfig.Admin(p.Home) }
+
+// TeamKubeconfig writes a kubeconfig with a new token of a team's service account, and returns its path.
+func (p *Platform) TeamKubeconfig(ctx context.Context, name string) (string, error) {
+	team, err := p.team(name)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	u.User = url.User(account)
-	// Git passes this value to a shell, so it needs quoting of its own.
-	helper := "store --file=" + shell.Word(p.Home.GitCredentials())
-	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), u)
+	return kubeconfig.Team(ctx, p.Home, team)
+}
+
+// Logs writes the log of a component of the home, as [logs.Write] does.
+func (p *Platform) Logs(ctx context.Context, component string, follow bool, w io.Writer) error {
+	return logs.Write(ctx, p.Home, component, follow, w)
 }

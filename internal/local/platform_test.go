@@ -1,15 +1,12 @@
 package local
 
 import (
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
@@ -64,68 +61,6 @@ func TestLayerEnvironment(t *testing.T) {
 	}
 	if _, err := p.layerEnvironment(t.Context(), "moon", google); err == nil || !strings.Contains(err.Error(), "the layers are bootstrap and platform") {
 		t.Errorf("an unknown layer gives %v", err)
-	}
-}
-
-func TestPlatformConfigKeepsAccountsApart(t *testing.T) {
-	p := openTestPlatform(t)
-	config, err := p.platformConfig(supervisor.Status{GitURL: "http://127.0.0.1:4712"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]string{}
-	for _, key := range []string{"gitPassword", "platformPassword", "teamCredentials"} {
-		value, ok := config["strata-platform:"+key]
-		if !ok || !value.Secret || value.Value == "" {
-			t.Errorf("%s is not a secret of the configuration", key)
-		}
-		if other, ok := seen[value.Value]; ok {
-			t.Errorf("%s and %s are the same login", key, other)
-		}
-		seen[value.Value] = key
-	}
-	if username := config["strata-platform:platformUsername"].Value; username != "platform-reader" {
-		t.Errorf("Flux reads the platform repository as %s, which may write it", username)
-	}
-}
-
-func TestCloneCommandHoldsNoPassword(t *testing.T) {
-	p := openTestPlatform(t)
-	password, err := p.gitPassword("web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := p.CloneCommand(supervisor.Status{GitURL: "http://127.0.0.1:4712"}, "web", "web")
-	if strings.Contains(command, password) {
-		t.Errorf("%q shows the password", command)
-	}
-	if !strings.HasSuffix(command, " http://web@127.0.0.1:4712/web.git") || !strings.Contains(command, p.Home.GitCredentials()) {
-		t.Errorf("%q does not clone", command)
-	}
-}
-
-func TestPrintedCommandsWorkForAnyNameOfAHome(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), `it's a "home"`)
-	p, err := Open(toolchaintest.Root(t), dir, "dev")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Two shells parse the output: the user's, and the one to which Git passes the helper.
-	words := func(line string) []string {
-		t.Helper()
-		out, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		return strings.Split(strings.TrimSpace(string(out)), "\n")
-	}
-	clone := words(p.CloneCommand(supervisor.Status{GitURL: "http://127.0.0.1:4712"}, "web", "web"))
-	if len(clone) != 5 {
-		t.Fatalf("the clone is %q", clone)
-	}
-	helper := words(strings.TrimPrefix(clone[3], "credential.helper="))
-	if want := "--file=" + p.Home.GitCredentials(); !slices.Equal(helper, []string{"store", want}) {
-		t.Errorf("Git's helper is %q, want %q", helper, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
+	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -20,13 +21,17 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 		return nil, err
 	}
 	defer free()
-	if err := EnsureTools(ctx, p.Toolchain, show, tools()...); err != nil {
+	if err := tools.Ensure(ctx, p.Toolchain, show, tools.All()...); err != nil {
 		return nil, err
 	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
 		return nil, err
 	}
-	if err := p.EnsureRepositories(ctx, status, show.Note); err != nil {
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.repositories(status).Ensure(ctx, list, show.Note); err != nil {
 		return nil, err
 	}
 	l, err := p.layer(ctx, name)
@@ -44,7 +49,7 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	}
 	defer release()
 	// Prepare locks a stack that it creates.
-	if err := p.dropHalfWritten(ctx, l.Project); err != nil {
+	if err := p.layerStates().DropHalfWritten(ctx, l.Project); err != nil {
 		return nil, err
 	}
 	if err := runner.Prepare(ctx, l); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -22,7 +23,7 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 	defer release()
 	// The builds take minutes the first time, so they precede the start, whose parts have timeouts.
 	err = show.Run("toolchain", func() (string, error) {
-		return "", EnsureTools(ctx, p.Toolchain, show, slices.Concat(controlPlaneTools, pulumienv.Tools)...)
+		return "", tools.Ensure(ctx, p.Toolchain, show, slices.Concat(tools.ControlPlane, pulumienv.Tools)...)
 	})
 	if err != nil {
 		return err

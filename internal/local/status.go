@@ -5,30 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/kubeconfig"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/local/repositories"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
-
-// AdminConfig returns a client configuration with the administrator's credentials.
-func (p *Platform) AdminConfig() (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", p.Home.AdminKubeconfig())
-	if err != nil {
-		return nil, fmt.Errorf("read the administrator's kubeconfig: %w", err)
-	}
-	// client-go's default limits suit a shared cluster and would only cause delays here.
-	config.QPS, config.Burst = 100, 200
-	return config, nil
-}
 
 // Config returns the administrator's client configuration, or nil if there is no cluster.
 func (p *Platform) Config(ctx context.Context, start bool) (*rest.Config, error) {
@@ -47,7 +33,7 @@ func (p *Platform) Config(ctx context.Context, start bool) (*rest.Config, error)
 			return nil, err
 		}
 	}
-	return p.AdminConfig()
+	return kubeconfig.Config(p.Home)
 }
 
 // Below returns the status items of layer 1, and the client configuration of a running cluster.
@@ -75,7 +61,7 @@ func (p *Platform) Below(ctx context.Context) (items []status.Item, config *rest
 		}
 	default:
 		cluster.Ready, cluster.Message = true, s.Server
-		if config, err = p.AdminConfig(); err != nil {
+		if config, err = kubeconfig.Config(p.Home); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -98,21 +84,9 @@ func (p *Platform) goingDown(step string) status.Item {
 	return item
 }
 
-// Heads maps Flux's sources to the latest commits of their branches. A source that has not fetched its commit is not
-// ready.
+// Heads implements [lifecycle.Cluster].
 func (p *Platform) Heads(list []teams.Team) map[string]string {
-	heads := map[string]string{}
-	add := func(namespace, source, repository, branch string) {
-		raw, err := os.ReadFile(filepath.Join(p.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
-		if err == nil {
-			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
-		}
-	}
-	add(platform.PlatformNamespace, platform.PlatformAccount, platformRepository, gitserver.Branch)
-	for _, team := range list {
-		add(team.Namespace(), team.ServiceAccount(), team.Name, team.Branch)
-	}
-	return heads
+	return repositories.Repositories{Home: p.Home}.Heads(list)
 }
 
 // clusterName is the name of layer 1's cluster.

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/internal/toolchain"
 )
 
 var _ lifecycle.Target = (*Platform)(nil)
@@ -84,9 +81,9 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 	steps := []lifecycle.Step{
 		{Name: "toolchain", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			if !repositories {
-				return "", EnsureTools(ctx, p.Toolchain, show, append([]string{"flux-manifests"}, pulumienv.Tools...)...)
+				return "", tools.Ensure(ctx, p.Toolchain, show, append([]string{"flux-manifests"}, pulumienv.Tools...)...)
 			}
-			return "", EnsureTools(ctx, p.Toolchain, show, tools()...)
+			return "", tools.Ensure(ctx, p.Toolchain, show, tools.All()...)
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			running, err := p.Start(ctx)
@@ -108,7 +105,11 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		if err != nil {
 			return "", err
 		}
-		return "", p.EnsureRepositories(ctx, running, show.Note)
+		list, err := p.Teams()
+		if err != nil {
+			return "", err
+		}
+		return "", p.repositories(running).Ensure(ctx, list, show.Note)
 	}})
 }
 
@@ -145,47 +146,10 @@ func (p *Platform) Next(ctx context.Context) ([]string, error) {
 	}
 	steps := []string{p.Home.Call("status")}
 	for _, team := range list[:min(1, len(list))] {
-		steps = append(steps, p.CloneCommand(running, team.Name, team.Name))
+		steps = append(steps, p.repositories(running).CloneCommand(team.Name, team.Name))
 		if _, err := exec.LookPath("kubectl"); err == nil {
 			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil
 		}
 	}
 	return append(steps, p.Home.Call("team list")), nil
-}
-
-// controlPlaneTools are the programs of the toolchain that a cluster needs.
-var controlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
-
-// tools returns all tools that `strata up` needs.
-func tools() []string {
-	list := slices.Clone(controlPlaneTools)
-	list = append(list, pulumienv.Tools...)
-	list = append(list, "flux-manifests")
-	list = append(list, fluxcd.DefaultComponents()...)
-	if runtime.GOOS == "linux" {
-		list = append(list, "runsc") // runs pods; gVisor exists for Linux only
-	}
-	return append(list, "dolt")
-}
-
-// EnsureTools builds those of the named tools that are missing, and shows progress.
-func EnsureTools(ctx context.Context, tc *toolchain.Toolchain, show *progress.Reporter, names ...string) error {
-	built := 0
-	err := tc.Ensure(ctx, func(e toolchain.Event) {
-		show.Detail("%s", e)
-		// Builds take minutes, so the progress must show even without a terminal.
-		if !show.Terminal() || e.Progress == toolchain.Built {
-			show.Note("%s", e)
-		}
-		if e.Progress == toolchain.Built {
-			built++
-		}
-	}, names...)
-	if err != nil {
-		return err
-	}
-	if built > 0 {
-		show.Detail("%d built", built)
-	}
-	return nil
 }

@@ -3,8 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -40,24 +38,22 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 	if err != nil {
 		return teamadmin.Repository{}, err
 	}
-	repository := teamadmin.Repository{
-		URL: repositoryURL(running, team), Clone: p.CloneCommand(running, team, team), Kept: p.hasRepository(team),
+	list, err := p.Teams()
+	if err != nil {
+		return teamadmin.Repository{}, err
 	}
-	return repository, p.ensureTeamRepositories(ctx, running)
+	all := p.repositories(running)
+	repository := teamadmin.Repository{URL: all.Address(team), Clone: all.CloneCommand(team, team), Kept: all.Has(team)}
+	return repository, all.EnsureTeams(ctx, list)
 }
 
 // KeptRepository returns the repository of a team that is no longer in teams.yaml, if the supervisor runs. The command clones
 // it as the engineer.
 func (p *Platform) KeptRepository(ctx context.Context, team string) teamadmin.Repository {
 	running, err := p.client.Status(ctx)
-	if err != nil || !p.hasRepository(team) {
+	all := p.repositories(running)
+	if err != nil || !all.Has(team) {
 		return teamadmin.Repository{}
 	}
-	return teamadmin.Repository{URL: repositoryURL(running, team), Clone: p.CloneCommand(running, team, gitserver.Engineer), Kept: true}
-}
-
-// hasRepository reports whether the home has a repository.
-func (p *Platform) hasRepository(name string) bool {
-	_, err := os.Stat(filepath.Join(p.Home.Git(), name+".git"))
-	return err == nil
+	return teamadmin.Repository{URL: all.Address(team), Clone: all.CloneCommand(team, gitserver.Engineer), Kept: true}
 }

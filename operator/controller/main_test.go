@@ -27,7 +27,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 // operatorUser is the user of the operator under test, with only the rights that the

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 const (

@@ -15,9 +15,9 @@ import (
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/engine/settings"
 	"github.com/strata-platform/strata/operator/engine/workdir"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Engine runs stacks. An Engine may run several stacks concurrently, but must not run

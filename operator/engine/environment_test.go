@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
-	"github.com/strata-platform/strata/operator/engine/environ"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 func TestEnvironmentIsBuiltFromNothing(t *testing.T) {

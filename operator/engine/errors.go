@@ -13,7 +13,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // Reason classifies an [Error], for callers that act on it.

@@ -11,10 +11,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/settings"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 // fetch writes the project's files into the run's folder, and reads and checks the

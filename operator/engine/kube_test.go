@@ -14,7 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine"
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 // cluster is an API server that the tests of this package share.

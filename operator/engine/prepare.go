@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/plugins"
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 // Prepare stores the versions and the schemas of all plugins on PATH in Cache, for later runs. Prepare may be called during

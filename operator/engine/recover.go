@@ -8,10 +8,10 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/bounds"
-	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/settle"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 const (

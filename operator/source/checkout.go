@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 const (

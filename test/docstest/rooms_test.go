@@ -17,10 +17,8 @@ const mostLines = 250
 // mostPackageLines is the maximum number of lines of a package: about 1500. A larger package has several subjects.
 const mostPackageLines = 1600
 
-// largePackages maps the packages that are larger to the reasons.
-var largePackages = map[string]string{
-	"internal/local": "the methods of one type, local.Platform: the parts of the machine, which have packages of their own, as one target of internal/lifecycle",
-}
+// largePackages maps the packages that are larger to the reasons. There is none.
+var largePackages = map[string]string{}
 
 // codeFiles returns the Go files that people write and that are no tests.
 func codeFiles(t *testing.T) []string {

@@ -25,7 +25,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/stratatest"
 )

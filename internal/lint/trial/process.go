@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/lint"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // request requests the trial of a commit: the check of its files, or the build of a sync. The two processes exchange

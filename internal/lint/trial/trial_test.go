@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {

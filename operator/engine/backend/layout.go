@@ -10,16 +10,11 @@ import (
 const bookkeeping = ".pulumi"
 
 // stateSuffixes are the suffixes of a state file: plain, or compressed if PULUMI_DIY_BACKEND_GZIP or
-// PULUMI_DIY_BACKEND_ZSTD is set.
+// PULUMI_DIY_BACKEND_ZSTD, or an older name of one of these variables, is set.
 var stateSuffixes = []string{".json", ".json.gz", ".json.zst"}
 
-// StateFile returns the path of the plain state file of a stack, below the folder of its file backend. stack is the stack's
-// name without an organization.
-func StateFile(project, stack string) string {
-	return stateBase(project, stack) + stateSuffixes[0]
-}
-
-// stateBase returns the path of a stack's state file without its suffix.
+// stateBase returns the path of a stack's state file without its suffix, below the folder of the stack's file backend. stack
+// is the stack's name without an organization.
 func stateBase(project, stack string) string {
 	return filepath.Join(bookkeeping, "stacks", project, stack)
 }
@@ -39,6 +34,9 @@ func trimState(file string) (base string, ok bool) {
 func Locks(project, stack string) string {
 	return filepath.Join(bookkeeping, "locks", "organization", project, stack)
 }
+
+// lockSuffix ends the name of a lock.
+const lockSuffix = ".json"
 
 // halfWrittenSuffix ends the name of a file that Pulumi has not completely written. Package blob/fileblob of gocloud.dev
 // creates the file with the final name, a time and this suffix, writes it, and renames it. Pulumi sets no_tmp_dir, so the

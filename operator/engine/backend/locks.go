@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +19,14 @@ const (
 	writeTime = 5 * time.Second
 	lookAgain = 100 * time.Millisecond
 
-	// mostLocks bounds how many entries of a stack's lock folder DropHalfWritten lists.
-	mostLocks = 1000
+	// mostLocks bounds how many entries of a stack's lock folder DropHalfWritten lists, and maxLock the size of a lock file
+	// that it reads, in bytes. Pulumi writes about 150 bytes.
+	mostLocks, maxLock = 1000, 4 << 10
 )
 
-// DropHalfWritten removes the lock files that a killed pulumi was writing. Pulumi takes such a file for a lock: it fails to
-// decode an empty one, and a complete one is a lock that nobody releases. The caller's own runs of the stack are over. Other
+// DropHalfWritten removes the lock files that a killed pulumi was writing, and those whose content the machine lost when its
+// power failed. Pulumi takes such a file for a lock: it fails to decode an empty or truncated one, and a complete one that
+// was never renamed is a lock that nobody releases. The caller's own runs of the stack are over. Other
 // processes, such as an engineer's pulumi, may still write a lock: DropHalfWritten waits five seconds at most until they
 // complete it.
 func (s State) DropHalfWritten(ctx context.Context) error {
@@ -42,7 +45,7 @@ func (s State) dropHalfWritten(ctx context.Context, patience time.Duration) erro
 		return fmt.Errorf("look for locks of stack %q: %w", s.Stack, err)
 	}
 	defer root.Close()
-	waiting, err := s.halfWritten(root)
+	waiting, err := s.allHalfWritten(root)
 	if err != nil {
 		return fmt.Errorf("look for locks of stack %q: %w", s.Stack, err)
 	}
@@ -52,6 +55,9 @@ func (s State) dropHalfWritten(ctx context.Context, patience time.Duration) erro
 		var young []string
 		for _, name := range waiting {
 			info, err := root.Lstat(name)
+			if err == nil && !halfWritten(root, name) {
+				continue
+			}
 			if err == nil && !abandoned && time.Since(info.ModTime()) < patience {
 				young = append(young, name)
 				continue
@@ -75,17 +81,32 @@ func (s State) dropHalfWritten(ctx context.Context, patience time.Duration) erro
 	return nil
 }
 
-// halfWritten returns the paths of the half-written files in the folder with the stack's locks.
-func (s State) halfWritten(root *os.Root) (paths []string, err error) {
+// allHalfWritten returns the paths of the half-written files in the folder with the stack's locks.
+func (s State) allHalfWritten(root *os.Root) (paths []string, err error) {
 	dir := filepath.Join(s.Folder, Locks(s.Project, s.base()))
 	entries, err := untrusted.List(root, dir, mostLocks)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if filepath.Ext(entry.Name()) == halfWrittenSuffix {
-			paths = append(paths, filepath.Join(dir, entry.Name()))
+		if name := filepath.Join(dir, entry.Name()); halfWritten(root, name) {
+			paths = append(paths, name)
 		}
 	}
 	return paths, nil
+}
+
+// halfWritten reports whether a file in the folder with the locks is not a complete lock. A power failure can leave a lock
+// with its final name empty or truncated, because Pulumi does not flush it to the disk before it renames it. Files that
+// nobody can read stay: pulumi reports them.
+func halfWritten(root *os.Root, name string) bool {
+	switch filepath.Ext(name) {
+	case halfWrittenSuffix:
+		return true
+	case lockSuffix:
+		raw, err := untrusted.ReadPlain(root, name, maxLock)
+		var lock map[string]any
+		return err == nil && json.Unmarshal(raw, &lock) != nil
+	}
+	return false
 }

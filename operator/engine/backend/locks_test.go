@@ -5,24 +5,34 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
 func TestDropHalfWritten(t *testing.T) {
-	const half = "0.json.18a1.tmp"
+	const half, whole, lock = "0.json.18a1.tmp", "0.json", `{"pid": 1, "username": "ada", "hostname": "here"}`
 	now := time.Now()
 	for name, c := range map[string]struct {
-		patience time.Duration
-		written  time.Time
+		file, content string
+		patience      time.Duration
+		written       time.Time
 		// complete makes the file's writer complete it while DropHalfWritten waits.
 		complete bool
 		left     string
 	}{
-		"removes an old file":                   {time.Hour, now.Add(-2 * time.Hour), false, ""},
-		"removes a young file after the wait":   {2 * lookAgain, now, false, ""},
-		"removes a file of the future, too":     {2 * lookAgain, now.Add(time.Hour), false, ""},
-		"keeps a lock that its writer finishes": {time.Hour, now, true, "0.json"},
+		"removes an old file":                              {half, "", time.Hour, now.Add(-2 * time.Hour), false, ""},
+		"removes a young file after the wait":              {half, "", 2 * lookAgain, now, false, ""},
+		"removes a file of the future, too":                {half, "", 2 * lookAgain, now.Add(time.Hour), false, ""},
+		"keeps a lock that its writer renames":             {half, lock, time.Hour, now, true, whole},
+		"removes a lock that a power failure left empty":   {whole, "", time.Hour, now.Add(-2 * time.Hour), false, ""},
+		"removes a lock that a power failure cut":          {whole, lock[:20], time.Hour, now.Add(-2 * time.Hour), false, ""},
+		"removes a lock of zeros":                          {whole, "\x00\x00\x00\x00", time.Hour, now.Add(-2 * time.Hour), false, ""},
+		"removes a young empty lock after the wait":        {whole, "", 2 * lookAgain, now, false, ""},
+		"keeps an empty lock that its writer completes":    {whole, "", time.Hour, now, true, whole},
+		"keeps an old complete lock":                       {whole, lock, 0, now.Add(-2 * time.Hour), false, whole},
+		"keeps a file that is too large to be a lock":      {whole, strings.Repeat(" ", maxLock+1), 0, now.Add(-2 * time.Hour), false, whole},
+		"keeps a file that is neither lock nor half of it": {"notes.txt", "", 0, now.Add(-2 * time.Hour), false, "notes.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -31,13 +41,19 @@ func TestDropHalfWritten(t *testing.T) {
 				t.Errorf("without a folder: %v", err)
 			}
 			dir := filepath.Join(root, "a", Locks("shop", "dev"))
-			path := filepath.Join(dir, half)
-			err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, nil, 0o600), os.Chtimes(path, c.written, c.written))
+			path := filepath.Join(dir, c.file)
+			err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, []byte(c.content), 0o600), os.Chtimes(path, c.written, c.written))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.complete {
-				time.AfterFunc(lookAgain, func() { _ = os.Rename(path, filepath.Join(dir, "0.json")) })
+				time.AfterFunc(lookAgain, func() {
+					ready := filepath.Join(root, "ready")
+					_ = errors.Join(os.WriteFile(ready, []byte(lock), 0o600), os.Rename(ready, filepath.Join(dir, whole)))
+					if c.file != whole {
+						_ = os.Remove(path)
+					}
+				})
 			}
 			if err := s.dropHalfWritten(t.Context(), c.patience); err != nil {
 				t.Fatal(err)

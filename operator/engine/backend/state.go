@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 // State is the state of one stack. Its methods do nothing, and find nothing, for backends other than file backends.
@@ -38,24 +39,71 @@ func (s State) Missing() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// info returns the [fs.FileInfo] of the stack's state file. For backends other
-// than file backends, it returns [errors.ErrUnsupported].
-func (s State) info() (info fs.FileInfo, err error) {
-	if s.Folder == "" {
-		return nil, errors.ErrUnsupported
+// Read returns the content of the stack's state file, decompressed; nil if the stack has no state. For backends other than
+// file backends, it returns [errors.ErrUnsupported]. A state larger than MaxState is an error.
+func (s State) Read() ([]byte, error) {
+	var raw []byte
+	err := s.inFolder(func(root *os.Root) error {
+		name, _, err := s.newest(root)
+		if err == nil {
+			raw, err = untrusted.Read(root, name, MaxState)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	root, err := os.OpenRoot(s.Parent)
+	if err == nil && compressed(raw) {
+		raw, err = decompress(raw, MaxState)
+	}
 	if err != nil {
 		return nil, err
 	}
+	return raw, nil
+}
+
+// info returns the [fs.FileInfo] of the stack's state file. For backends other
+// than file backends, it returns [errors.ErrUnsupported].
+func (s State) info() (info fs.FileInfo, err error) {
+	err = s.inFolder(func(root *os.Root) error {
+		_, info, err = s.newest(root)
+		return err
+	})
+	return info, err
+}
+
+// inFolder calls do with the folder that contains the file backend. For other backends, it returns
+// [errors.ErrUnsupported].
+func (s State) inFolder(do func(root *os.Root) error) error {
+	if s.Folder == "" {
+		return errors.ErrUnsupported
+	}
+	root, err := os.OpenRoot(s.Parent)
+	if err != nil {
+		return err
+	}
 	defer root.Close()
+	return do(root)
+}
+
+// newest returns the stack's state file. A stack has several if its compression has changed, and Pulumi uses the file that
+// was modified last. If there is none, the error is [fs.ErrNotExist].
+func (s State) newest(root *os.Root) (name string, info fs.FileInfo, err error) {
 	for _, suffix := range stateSuffixes {
-		info, err = root.Stat(filepath.Join(s.Folder, stateBase(s.Project, s.base())+suffix))
-		if !errors.Is(err, fs.ErrNotExist) {
-			break
+		file := filepath.Join(s.Folder, stateBase(s.Project, s.base())+suffix)
+		found, err := root.Stat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", nil, err
+		case info == nil || !found.ModTime().Before(info.ModTime()):
+			name, info = file, found
 		}
 	}
-	return info, err
+	if info == nil {
+		return "", nil, fs.ErrNotExist
+	}
+	return name, info, nil
 }
 
 // ShrinkState is the advice for a state that is too large.

@@ -1,12 +1,9 @@
 package backend
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 
@@ -49,16 +46,15 @@ func eachOther(ctx context.Context, dir, own string, budget int64, see func(file
 		}
 		raw, err := untrusted.ReadPlain(root, file, left)
 		left -= int64(len(raw))
-		state := raw
-		if err == nil && bytes.HasPrefix(raw, gzipMagic) {
-			state, err = gunzip(raw, left)
+		var state []byte
+		if err == nil && compressed(raw) {
+			state, err = decompress(raw, left)
 			left = max(0, left-int64(len(state)))
+		} else {
+			state = raw
 		}
 		if errors.Is(err, untrusted.ErrTooLarge) {
 			err = fmt.Errorf("%w: with it, the states in the folder have more than %d bytes", untrusted.ErrTooLarge, budget)
-		}
-		if err == nil && bytes.HasPrefix(raw, zstdMagic) {
-			err = errors.New("it is compressed with zstd, which strata cannot read")
 		}
 		if err != nil {
 			state = nil
@@ -66,24 +62,4 @@ func eachOther(ctx context.Context, dir, own string, budget int64, see func(file
 		return see(file, state, err)
 	})
 	return errors.Join(ctx.Err(), skipped)
-}
-
-// Pulumi recognizes a compressed file by its first bytes (package sdk/go/common/encoding), and not by its name.
-var (
-	gzipMagic = []byte{0x1f, 0x8b, 8}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
-
-// gunzip returns the decompressed content of a state file. If it has more than limit bytes, the error is
-// [untrusted.ErrTooLarge], and gunzip returns the bytes that it has decompressed.
-func gunzip(raw []byte, limit int64) ([]byte, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	state, err := io.ReadAll(io.LimitReader(reader, limit+1))
-	if err == nil && int64(len(state)) > limit {
-		err = untrusted.ErrTooLarge
-	}
-	return state, err
 }

@@ -24,9 +24,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/engine/workdir"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 const (

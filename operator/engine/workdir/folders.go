@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Facts describes a machine. Sizes are in bytes, and 0 if the system does not report them.

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/strata-platform/strata/internal/local/machine/process"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // memoryBound is the maximum private memory of a server in bytes. Without a bound, a user's query could take all

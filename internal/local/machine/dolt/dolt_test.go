@@ -16,7 +16,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 const instance = "strata-local/shop"

@@ -3,7 +3,7 @@ package dolt_test
 import (
 	"testing"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) { sandboxtest.Main(m) }

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 const (

@@ -44,6 +44,14 @@ func At(dir string) (Home, error) {
 	return Home{dir: abs}, nil
 }
 
+// In returns the folder of the home of a repository: $STRATA_HOME, or .strata in the repository.
+func In(repository string) string {
+	if dir := os.Getenv(Variable); dir != "" {
+		return dir
+	}
+	return filepath.Join(repository, ".strata")
+}
+
 // resolve resolves the symbolic links in a path. The end of the path need not exist.
 func resolve(path string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(path)

@@ -35,7 +35,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {

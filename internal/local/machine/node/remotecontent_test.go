@@ -14,7 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // testRemoteContent pushes content that makes a build fetch addresses. It bypasses the Git server's own check.

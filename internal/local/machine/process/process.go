@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Spec says how to start one program.

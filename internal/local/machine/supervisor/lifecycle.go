@@ -15,7 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Command is the hidden command of strata that runs the supervisor; --home follows it. Start passes the home's lock to

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // confinement returns the sandbox of the container's program, or nil if the image is not confined.

@@ -1,0 +1,65 @@
+package layerconfig
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/repositories"
+	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Bootstrap returns the configuration of layer 1: Google Cloud's without the protections against loss, because a home is
+// disposable. teamsFile is the path of teams.yaml.
+func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
+	config, err := bootstrap.NewConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
+	// gke-gcloud-auth-plugin is not available here, so the emulated cluster issues a client certificate.
+	config.IssueClientCertificate = true
+	config.DeletionProtection = false
+	config.TeamsFile = teamsFile
+	config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
+	// Workload Identity needs a metadata server, which the local target lacks.
+	config.TenantKeys = true
+	return config.ConfigMap()
+}
+
+// Platform returns the configuration of layer 2, with the logins of Flux at the repositories of list, the teams. teamsFile is
+// the path of teams.yaml.
+func Platform(all repositories.Repositories, list []teams.Team, teamsFile string) (auto.ConfigMap, error) {
+	config, err := platform.NewConfig()
+	if err != nil {
+		return nil, err
+	}
+	login := func(account string) (string, handoff.Secret) {
+		password, passwordErr := all.Password(account)
+		if passwordErr != nil {
+			err = passwordErr
+		}
+		return account, handoff.Secret(password)
+	}
+	config.Target = "local"
+	config.TeamsFile = teamsFile
+	config.FleetURL = all.Address(repositories.Fleet)
+	config.GitUsername, config.GitPassword = login(repositories.Fleet)
+	config.FleetUsername, config.FleetPassword = login(gitserver.Reader(repositories.Fleet))
+	config.Interval = "10s"
+	config.PlatformURL = all.Address(repositories.Platform)
+	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(repositories.Platform))
+	config.TeamURL = all.Address(platform.TeamPlaceholder)
+	config.TeamCredentials = map[string]platform.Credentials{}
+	for _, team := range list {
+		username, password := login(gitserver.Reader(team.Name))
+		config.TeamCredentials[team.Name] = platform.Credentials{Username: username, Password: password}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return config.ConfigMap()
+}

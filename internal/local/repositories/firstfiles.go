@@ -1,0 +1,70 @@
+package repositories
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// firstTeamFiles is the folder of the first files in a team's repository.
+const firstTeamFiles = "examples/wordpress"
+
+// firstTeamAccounts are the files that contain the team's account.
+var firstTeamAccounts = []string{"app-infra.yaml", "wordpress.yaml"}
+
+// accountField matches the line with the team's account.
+var accountField = regexp.MustCompile(`(?m)^( +serviceAccountName: ).*$`)
+
+// exampleTeam is the team in the example's files.
+const exampleTeam = "web"
+
+// These expressions find the names in the example that must become the team's.
+var (
+	// exampleWord matches the example's team, its account and its namespace.
+	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `(_|\b)`)
+	// databaseUser matches the line with the user of the example's database.
+	databaseUser = regexp.MustCompile(`(?m)^( +name: )` + exampleTeam + `$`)
+)
+
+// writeFirstFiles copies the example to a folder for a team. The account gets the team's name. Because the teams share
+// an instance, the database's user gets the team's name too, and the database's name begins with it.
+func writeFirstFiles(example, folder, team string) error {
+	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
+		return err
+	}
+	// YAML may read a team's name as another type, such as "on", so it needs encoding.
+	name, err := yaml.Marshal(team)
+	if err != nil {
+		return err
+	}
+	own := append([]byte(`${1}`), bytes.TrimSpace(name)...)
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if entry.Name() == firstTeamAccounts[0] {
+			if !databaseUser.Match(content) {
+				return fmt.Errorf("%s of %s names no database user %s", entry.Name(), firstTeamFiles, exampleTeam)
+			}
+			content = databaseUser.ReplaceAll(content, own)
+		}
+		content = exampleWord.ReplaceAll(content, []byte(team+`${1}`))
+		if slices.Contains(firstTeamAccounts, entry.Name()) {
+			if !accountField.Match(content) {
+				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), firstTeamFiles)
+			}
+			content = accountField.ReplaceAll(content, own)
+		}
+		return os.WriteFile(path, content, 0o600)
+	})
+}

@@ -1,0 +1,147 @@
+// Package repositories creates and fills the repositories of a home's platform.
+package repositories
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
+)
+
+// These are the names of the repositories that belong to no team.
+const (
+	Fleet    = "fleet"
+	Platform = "platform"
+)
+
+// Repositories are the repositories on the Git server of a home.
+type Repositories struct {
+	Home home.Home
+	// Root is the root folder of the clone of Strata. Its current commit becomes the content of the platform repository, and
+	// its example becomes the first content of a team's repository.
+	Root string
+	// URL is the address of the Git server, without a login.
+	URL string
+	// Create creates an empty repository on the Git server. It does nothing if the repository exists.
+	Create func(ctx context.Context, name string) error
+}
+
+// Address returns the URL of a repository, without a login.
+func (r Repositories) Address(name string) string { return r.URL + "/" + name + ".git" }
+
+// Has reports whether the home has a repository. It needs only Home.
+func (r Repositories) Has(name string) bool {
+	_, err := os.Stat(filepath.Join(r.Home.Git(), name+".git"))
+	return err == nil
+}
+
+// Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. A source that has not
+// fetched its commit is not ready. Heads needs only Home.
+func (r Repositories) Heads(list []teams.Team) map[string]string {
+	heads := map[string]string{}
+	add := func(namespace, source, repository, branch string) {
+		raw, err := os.ReadFile(filepath.Join(r.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
+		if err == nil {
+			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
+		}
+	}
+	add(platform.PlatformNamespace, platform.PlatformAccount, Platform, gitserver.Branch)
+	for _, team := range list {
+		add(team.Namespace(), team.ServiceAccount(), team.Name, team.Branch)
+	}
+	return heads
+}
+
+// Ensure creates the platform's repositories and those of the teams, and pushes the clone to the platform repository. It
+// calls warn if the clone and the repository have diverged.
+func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(format string, args ...any)) error {
+	if err := r.Create(ctx, Fleet); err != nil {
+		return err
+	}
+	if err := r.Create(ctx, Platform); err != nil {
+		return err
+	}
+	if err := r.pushPlatform(ctx, warn); err != nil {
+		return err
+	}
+	return r.EnsureTeams(ctx, list)
+}
+
+// EnsureTeams creates the repository of each team, and writes the logins of all repositories.
+func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error {
+	for _, team := range list {
+		if err := r.Create(ctx, team.Name); err != nil {
+			return err
+		}
+		if err := r.seedTeam(ctx, team.Name); err != nil {
+			return err
+		}
+	}
+	// The repository of a removed team stays, and so does its login, so that the team can fetch its files.
+	repositories, err := filepath.Glob(filepath.Join(r.Home.Git(), "*.git"))
+	if err != nil {
+		return err
+	}
+	accounts := []string{gitserver.Engineer}
+	for _, repository := range repositories {
+		if name := strings.TrimSuffix(filepath.Base(repository), ".git"); name != Fleet && name != Platform {
+			accounts = append(accounts, name)
+		}
+	}
+	return r.writeGitCredentials(accounts)
+}
+
+// pushPlatform pushes the current commit of the clone. It never overwrites commits that others pushed.
+func (r Repositories) pushPlatform(ctx context.Context, warn func(format string, args ...any)) error {
+	if _, err := r.git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return fmt.Errorf("push %s as the platform repository: it is not a Git repository with a commit: clone Strata with git: %w", r.Root, err)
+	}
+	changed, err := r.git(ctx, r.Root, append([]string{"status", "--porcelain", "--"}, platform.SyncFolders()...)...)
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		warn("sync/ or operator/config/ has changes that are not committed: Flux applies the last commit")
+	}
+	report, err := r.git(ctx, r.Root, "push", "--porcelain", r.Address(Platform), "HEAD:refs/heads/"+gitserver.Branch)
+	if err != nil && strings.Contains(report, "[rejected]") {
+		warn("the platform repository contains commits that this clone does not have: nothing was pushed; %s", r.CloneCommand(Platform, gitserver.Engineer))
+		return nil
+	}
+	return err
+}
+
+// seedTeam gives an empty team repository its first commit.
+func (r Repositories) seedTeam(ctx context.Context, team string) error {
+	remote := r.Address(team)
+	// A repository with any branch belongs to the team: its first files may be gone on purpose.
+	refs, err := r.git(ctx, r.Root, "ls-remote", remote)
+	if err != nil || refs != "" {
+		return err
+	}
+	work, err := os.MkdirTemp("", "strata-team-")
+	if err != nil {
+		return fmt.Errorf("fill the repository of team %s: %w", team, err)
+	}
+	defer os.RemoveAll(work)
+	if err := writeFirstFiles(filepath.Join(r.Root, firstTeamFiles), work, team); err != nil {
+		return fmt.Errorf("fill the repository of team %s: %w", team, err)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=" + gitserver.Branch},
+		{"add", "--all"},
+		{"commit", "--quiet", "--message=Begin with Strata's WordPress example"},
+		{"push", "--quiet", remote, gitserver.Branch},
+	} {
+		if _, err := r.git(ctx, work, args...); err != nil {
+			return fmt.Errorf("fill the repository of team %s: %w", team, err)
+		}
+	}
+	return nil
+}
