@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/owners"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // filesContainer returns a container that runs operations of the app, and their expected results: the text has a line
@@ -190,6 +191,26 @@ func TestAnEmptyDirSurvivesARestartOfItsContainer(t *testing.T) {
 		if got := c.log(ns, name, "main"); got != want || p.Status.ContainerStatuses[0].RestartCount != 1 {
 			t.Errorf("%s printed %q after %d restarts, want %q after 1", name, got, p.Status.ContainerStatuses[0].RestartCount, want)
 		}
+	}
+}
+
+// The log of this test contains the figures.
+func TestVolumesHoldLargeFilesAndManyFiles(t *testing.T) {
+	long.Test(t)
+	image := appImage(t)
+	c := realCluster(t)
+	keepsOwners(t, c)
+	ns := c.namespace(t)
+	main, _ := filesContainer("main", image, 0, "fill /plain/file 1024: ok\nfill /data/file 1024: ok\nmany /plain 10000: ok\nmany /data 10000: ok")
+	main.VolumeMounts = []corev1.VolumeMount{mount("plain", "/plain", ""), mount("data", "/data", "")}
+	c.create(t, ns, "large", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{main}, Volumes: []corev1.Volume{
+		emptyDir("plain", corev1.EmptyDirVolumeSource{}), c.claim(t, ns, "data"),
+	}})
+	c.waitPod(t, ns, "large", "it succeeds", succeeded)
+	text := c.log(ns, "large", "main")
+	t.Log(text)
+	if strings.Count(text, "1024 MiB in") != 2 || strings.Count(text, "10000 files in") != 2 {
+		t.Errorf("it printed %s", text)
 	}
 }
 
