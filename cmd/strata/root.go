@@ -88,8 +88,8 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io),
-		newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
+		newPortForward(io), newOpen(io), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
 	return root

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
@@ -55,11 +54,7 @@ func newToolchainList(io streams) *cobra.Command {
 			if asJSON {
 				return printJSON(io.out, list)
 			}
-			table := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-			for _, tool := range list {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", tool.Name, tool.Version, tool.State, tool.Module)
-			}
-			return table.Flush()
+			return render.Tools(io.out, list)
 		},
 	}
 	o.bind(command)
@@ -133,12 +128,7 @@ killed builds. Another clone that uses them builds them again. prune removes not
 			if asJSON {
 				return printJSON(io.out, append([]toolchain.Leftover{}, removed...))
 			}
-			var freed int64
-			for _, l := range removed {
-				fmt.Fprintf(io.out, "removed %s (%d MB)\n", filepath.Base(l.Path), l.Bytes/1e6)
-				freed += l.Bytes
-			}
-			fmt.Fprintf(io.out, "%d MB freed\n", freed/1e6)
+			render.Removed(io.out, removed)
 			return nil
 		},
 	}

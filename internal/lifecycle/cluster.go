@@ -50,6 +50,27 @@ func TeamNamespaces(ctx context.Context, config *rest.Config) (map[string]string
 	return byNamespace, nil
 }
 
+// TeamNamespaces returns the client configuration of the running cluster and the namespaces of a team, or of all teams if team is
+// empty.
+func (p *Platform) TeamNamespaces(ctx context.Context, team string) (*rest.Config, []string, error) {
+	config, err := p.Config(ctx, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config == nil {
+		return nil, nil, fmt.Errorf("%w: run `%s`", errNoCluster, p.About().Call("up"))
+	}
+	found, err := TeamNamespaces(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	maps.DeleteFunc(found, func(_, owner string) bool { return team != "" && owner != team })
+	if len(found) == 0 {
+		return nil, nil, fmt.Errorf("no team has a namespace, or no team %q: `%s` lists the teams", team, p.About().Call("team list"))
+	}
+	return config, slices.Sorted(maps.Keys(found)), nil
+}
+
 // standing returns the cluster that contains layer 2, and starts it if it is stopped. It returns nil if there is no cluster,
 // or layer 2 has no resources. Layer 1's state has the output of a cluster even after the cluster's deletion, so only layer
 // 2's state shows whether the cluster exists.

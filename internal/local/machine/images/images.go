@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -27,7 +26,7 @@ const (
 
 // Options are the settings of a home's images. The zero value is usable.
 type Options struct {
-	// Registry is the address of the home's registry in references, such as "localhost:5000". It may be empty.
+	// Registry is the name of the home's registry in references: Host. It may be empty.
 	Registry string
 	// Compressed bounds the layers of an image in bytes. Zero means Compressed.
 	Compressed int64
@@ -78,9 +77,17 @@ type Image struct {
 	Contents unpack.Contents
 }
 
-// Pull brings an image into the home, see pull.Puller. The keychain and progress may be nil.
+// Pull brings an image into the home, see pull.Puller. All namespaces may use it. The keychain and progress may be nil.
 func (i *Images) Pull(ctx context.Context, reference string, keychain authn.Keychain, progress func(pull.Event)) (Image, error) {
-	pulled, err := i.puller.Pull(ctx, reference, keychain, progress)
+	return i.PullAs(ctx, reference, keychain, store.Marks{Users: []string{store.Everyone}}, progress)
+}
+
+// PullAs is Pull for the users in marks. An image that the registry gives to everyone is for everyone. A pinned image keeps
+// its layers.
+func (i *Images) PullAs(ctx context.Context, reference string, keychain authn.Keychain, marks store.Marks, progress func(pull.Event)) (Image, error) {
+	puller := i.puller
+	puller.Marks, puller.Layers = marks, marks.Pinned
+	pulled, err := puller.Pull(ctx, reference, keychain, progress)
 	if err != nil {
 		return Image{}, err
 	}
@@ -125,13 +132,4 @@ func (i Image) User(user string) (config.User, error) {
 // Lease protects an image from Collect until the lease is closed, or all processes that hold it have ended.
 func (i *Images) Lease(ctx context.Context, image Image) (*store.Lease, error) {
 	return i.puller.Store.Lease(ctx, image.Manifest, image.ID)
-}
-
-// Grace is the age at which Collect removes content without a reference: a pull or push of a large image is faster.
-const Grace = time.Hour
-
-// Collect removes the references that keep rejects, and the content that no reference and no lease needs. A nil keep keeps all
-// references.
-func (i *Images) Collect(ctx context.Context, keep func(reference string) bool) (store.Collected, error) {
-	return i.puller.Store.Collect(ctx, keep, Grace)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/images/fault"
 	"github.com/strata-platform/strata/internal/local/machine/images/imagetest"
+	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
 func TestAPulledImageSaysWhatItRuns(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAPulledImageSaysWhatItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lease.Close()
-	none := func(string) bool { return false }
+	none := func(store.Reference) bool { return false }
 	if _, err := home.Store().Collect(t.Context(), none, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -53,9 +53,9 @@ func TestLookupsWithoutAnAnswer(t *testing.T) {
 		"/containerLogs/default/one/main?tailLines=-1":   {http.StatusBadRequest, "tailLines: "},
 		"/containerLogs/default/one/main?follow=perhaps": {http.StatusBadRequest, "follow: "},
 		"/containerLogs/default/one/main?sinceTime=noon": {http.StatusBadRequest, "sinceTime: "},
-		"/exec/default/one/main":                         {http.StatusNotImplemented, noExec},
-		"/attach/default/one/main":                       {http.StatusNotImplemented, noAttach},
-		"/portForward/default/one":                       {http.StatusNotImplemented, noPortForward},
+		"/exec/default/one/main?command=id&output=1":     {http.StatusNotFound, `pod "one" of namespace "default" does not run on this node`},
+		"/attach/default/one/main?output=1":              {http.StatusNotFound, `pod "one" of namespace "default" does not run on this node`},
+		"/portForward/default/one":                       {http.StatusNotFound, `pod "one" of namespace "default" does not run on this node`},
 		"/pods":                                          {http.StatusNotFound, "not found"},
 	} {
 		code, text := ask(t, n, path)

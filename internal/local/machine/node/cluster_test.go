@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/images/unpack"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
@@ -137,7 +138,8 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		return nil, err
 	}
 	undo = append(undo, pods.Close)
-	store, err := images.Open(h.Images(), images.Options{})
+	// The limit is far above the images of the tests, and quick to exceed.
+	store, err := images.Open(h.Images(), images.Options{Registry: images.Host, Unpacked: unpack.Limits{Bytes: 1 << 30}})
 	if err != nil {
 		cancel()
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/cmd/attach"
+	"k8s.io/kubectl/pkg/cmd/cp"
 	"k8s.io/kubectl/pkg/cmd/delete"
 	"k8s.io/kubectl/pkg/cmd/exec"
 	"k8s.io/kubectl/pkg/cmd/get"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util/podcmd"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/streams"
 )
 
 // fatal is the panic value with which kubectl's commands end on an error in this test, instead of ending the process.
@@ -37,10 +39,10 @@ func (c *cluster) kubectl(t *testing.T, namespace string, args ...string) (out s
 	flags.KubeConfig, flags.Namespace, flags.CacheDir = &kubeconfig, &namespace, &cacheDir
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))
 	var printed bytes.Buffer
-	streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &printed, ErrOut: &bytes.Buffer{}}
+	io := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &printed, ErrOut: &bytes.Buffer{}}
 	root := &cobra.Command{Use: "kubectl"}
-	root.AddCommand(get.NewCmdGet("kubectl", factory, streams), logs.NewCmdLogs(factory, streams), delete.NewCmdDelete(factory, streams),
-		exec.NewCmdExec(factory, streams), attach.NewCmdAttach(factory, streams), portforward.NewCmdPortForward(factory, streams))
+	root.AddCommand(get.NewCmdGet("kubectl", factory, io), logs.NewCmdLogs(factory, io), delete.NewCmdDelete(factory, io),
+		exec.NewCmdExec(factory, io), attach.NewCmdAttach(factory, io), portforward.NewCmdPortForward(factory, io), cp.NewCmdCp(factory, io))
 	root.SetArgs(args)
 	ctx, cancel := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer cancel()
@@ -132,9 +134,9 @@ func TestKubectl(t *testing.T) {
 		"logs once --previous":                 `previous terminated container "guest" in pod "once" not found`,
 		"logs once -c nobody":                  "container nobody is not valid for pod once",
 		"exec once -- true":                    "cannot exec into a container in a completed pod",
-		"exec deployment/ticker -- ls":         noExec,
-		"attach deployment/ticker":             noAttach,
-		"port-forward deployment/ticker :8080": noPortForward,
+		"exec deployment/ticker -- ls":         streams.NoExec,
+		"attach deployment/ticker":             streams.NoAttach,
+		"port-forward deployment/ticker :8080": streams.NoPortForward,
 	} {
 		if _, failure := c.kubectl(t, ns, strings.Fields(args)...); !strings.Contains(string(failure), want) || strings.Count(strings.TrimSpace(string(failure)), "\n") > 0 {
 			t.Errorf("kubectl %s says %q, want one line with %q", args, failure, want)

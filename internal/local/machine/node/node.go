@@ -40,6 +40,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
+	"github.com/strata-platform/strata/internal/local/machine/node/streams"
 	"github.com/strata-platform/strata/internal/local/machine/node/usage"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/storage"
@@ -78,6 +79,7 @@ type Node struct {
 	client   kubernetes.Interface
 	host     pod.Host
 	services *service.Services
+	streams  *streams.Server
 	// lister lists the pods bound to this node.
 	lister corev1listers.PodLister
 	log    *slog.Logger
@@ -196,6 +198,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 // newNode returns a node that does not register yet.
 func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, serviceLister corev1listers.ServiceLister, podLister corev1listers.PodLister, events record.EventRecorder) *Node {
 	n := &Node{client: client, lister: podLister, log: o.Log, running: map[string]*hosted{}, notify: func(*corev1.Pod) {}}
+	n.streams = streams.New(n.streamed)
 	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
 	n.host = pod.Host{
 		Client:   client,

@@ -78,6 +78,7 @@ func buildApp() (v1.Image, error) {
 		{tar.Header{Name: "etc/passwd", Mode: 0o644}, "root:x:0:0::/root:/app\nwww:x:33:33::/var/www:/app\n"},
 		{tar.Header{Name: "etc/group", Mode: 0o644}, "root:x:0:\nwww:x:33:\n"},
 		{tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, ""},
+		{tar.Header{Name: "bin/tar", Typeflag: tar.TypeSymlink, Linkname: "/app"}, ""}, // kubectl cp runs it
 	} {
 		entry.header.Size = int64(len(entry.content))
 		if err := errors.Join(w.WriteHeader(&entry.header), second(io.WriteString(w, entry.content))); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/protocol"
 )
 
-// drainTimeout is how long the output of an ended process is copied. Processes that it has left behind may hold its streams open.
-const drainTimeout = 5 * time.Second
+// The output of an ended process is copied until its end. Processes that it has left behind may hold its streams open, so the copy
+// also ends when nothing comes for drainTimeout, and after pipeSize bytes, because a pipe holds no more (pipe(7)). The time that a
+// writer takes does not count.
+const (
+	drainTimeout = 5 * time.Second
+	pipeSize     = 64 << 10
+)
 
 // pipes connects the streams of a process with those of its caller.
 type pipes struct {
@@ -30,6 +36,7 @@ type pipes struct {
 	terminal *os.File
 
 	copies sync.WaitGroup
+	ended  atomic.Bool // the process has ended
 	mu     sync.Mutex
 	err    error // the first error of a writer
 }
@@ -92,8 +99,8 @@ func (p *pipes) copyOut(from *os.File, to io.Writer) {
 		to = io.Discard
 	}
 	p.copies.Go(func() {
-		_, err := io.Copy(to, from)
-		if err == nil || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EIO) {
+		err := p.copy(to, from)
+		if err == nil || errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EIO) {
 			return // A terminal ends with EIO.
 		}
 		p.mu.Lock()
@@ -101,20 +108,44 @@ func (p *pipes) copyOut(from *os.File, to io.Writer) {
 			p.err = fmt.Errorf("copy the output of a process: %w", err)
 		}
 		p.mu.Unlock()
-		_, _ = io.Copy(io.Discard, from)
+		_ = p.copy(io.Discard, from)
 	})
+}
+
+// copy copies the output of the process, and what is left of it after the end of the process.
+func (p *pipes) copy(to io.Writer, from *os.File) error {
+	buffer := make([]byte, 32<<10)
+	for rest := pipeSize; rest > 0; {
+		ended := p.ended.Load()
+		if ended {
+			_ = from.SetReadDeadline(time.Now().Add(drainTimeout))
+		}
+		n, err := from.Read(buffer)
+		if ended {
+			rest -= n
+		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish waits for the rest of the output of an ended process, closes the pipes, and returns the error of a writer.
 func (p *pipes) finish() error {
-	copied := make(chan struct{})
-	go func() { p.copies.Wait(); close(copied) }()
-	timer := time.NewTimer(drainTimeout)
-	defer timer.Stop()
-	select {
-	case <-copied:
-	case <-timer.C:
+	p.ended.Store(true)
+	for _, from := range p.outputs {
+		_ = from.SetReadDeadline(time.Now().Add(drainTimeout)) // It reaches a read that has begun.
 	}
+	p.copies.Wait()
 	p.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,6 +154,12 @@ func (p *pipes) finish() error {
 
 func (p *pipes) close() {
 	protocol.CloseAll(append(p.outputs, p.input))
+}
+
+func (p *pipes) hasTerminal() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.terminal != nil
 }
 
 // resize sets the size of the terminal.

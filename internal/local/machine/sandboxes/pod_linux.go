@@ -139,8 +139,13 @@ func (p *Process) Signal(ctx context.Context, signal syscall.Signal) error {
 	return p.client.call(ctx, protocol.Signal, protocol.SignalRequest{ProcessRef: p.ref, Signal: int32(signal)}, nil)
 }
 
-// Kill kills the process. For a container's first process it kills all processes of the container.
+// Kill kills the process, and the foreground processes of its terminal. For a container's first process it kills all processes of
+// the container.
 func (p *Process) Kill(ctx context.Context) error {
+	if p.ref.PID != 0 && p.pipes.hasTerminal() {
+		foreground := protocol.SignalRequest{ProcessRef: p.ref, Signal: int32(syscall.SIGKILL), Foreground: true}
+		_ = p.client.call(ctx, protocol.Signal, foreground, nil) // The terminal may have no foreground processes.
+	}
 	r := protocol.SignalRequest{ProcessRef: p.ref, Signal: int32(syscall.SIGKILL), All: p.ref.PID == 0}
 	return p.client.call(ctx, protocol.Signal, r, nil)
 }

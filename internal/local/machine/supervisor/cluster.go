@@ -12,6 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
@@ -24,6 +25,7 @@ type cluster struct {
 	find      controlplane.FindTool
 	version   string
 	catalogue catalogue.Catalogue
+	images    *images.Images
 	log       *slog.Logger
 	// google is the emulated Google Cloud as pods reach it. The supervisor sets it before the first start.
 	google *google.Cloud

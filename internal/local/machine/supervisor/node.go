@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
-	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
@@ -48,10 +47,6 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	if err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
-	store, err := images.Open(c.home.Images(), images.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("start the node: %w", err)
-	}
 	running, cancel := context.WithCancel(context.Background())
 	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: c.home, Plane: plane, NodePort: node.PortName, Google: c.google, Log: c.log})
 	if err != nil {
@@ -60,7 +55,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	}
 	options := node.Options{
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Network: pods.Gateway, Images: store,
+		Network: pods.Gateway, Images: c.images,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
 		Pods:  c.home.Pods(), Volumes: storage.Folder(c.home.Volumes()), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}

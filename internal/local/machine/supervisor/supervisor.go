@@ -18,6 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/images/registry"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
@@ -51,6 +52,7 @@ type supervisor struct {
 	google    *cloud.Server
 	databases *dolt.Runtime
 	git       *gitserver.Server
+	registry  *registry.Server
 	cluster   *cluster
 	googleURL string
 	gitURL    string
@@ -107,6 +109,11 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer gitListener.Close()
+	registryListener, err := o.Home.Listen(RegistryPort)
+	if err != nil {
+		return err
+	}
+	defer registryListener.Close()
 	s.googleURL = "http://" + googleListener.Addr().String()
 	s.gitURL = "http://" + gitListener.Addr().String()
 	s.cluster = &cluster{
@@ -122,7 +129,7 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer os.Remove(o.Home.Socket())
-	return s.serve(ctx, googleListener, gitListener, control)
+	return s.serve(ctx, googleListener, gitListener, registryListener, control)
 }
 
 // open opens the stores and creates the project and its engineer.
@@ -136,6 +143,9 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.git.Syncs = s.syncs
+	if s.cluster.images, s.registry, err = openImages(s.Home, secret); err != nil {
+		return err
+	}
 	s.databases = dolt.New(dolt.Options{
 		Dir:    filepath.Join(s.Home.Google(), "sql"),
 		Logs:   s.Home.Logs(),
@@ -156,12 +166,12 @@ func (s *supervisor) open() error {
 }
 
 // serve serves until ctx is done or a server fails. Then it stops everything in the reverse order of its start.
-func (s *supervisor) serve(ctx context.Context, google, git, control net.Listener) error {
+func (s *supervisor) serve(ctx context.Context, google, git, images, control net.Listener) error {
 	secret, err := s.Home.Secret(controlSecret)
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, 3) // one for each server, so that none blocks
+	failed := make(chan error, 4) // one for each server, so that none blocks
 	var servers []*http.Server
 	run := func(l net.Listener, h http.Handler) {
 		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
@@ -174,6 +184,8 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	}
 	run(google, s.google)
 	run(git, s.git)
+	run(images, s.registry)
+	defer s.registry.Close()
 	run(control, s.control(secret))
 	s.Log.Info("supervisor runs", "home", s.Home.Dir(), "google", s.googleURL, "git", s.gitURL)
 
@@ -182,6 +194,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 		defer close(resumed)
 		s.resume(ctx)
 	}()
+	go collectImages(ctx, s.cluster.images, s.Log)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

@@ -66,29 +66,26 @@ func add(ctx context.Context, s *store.Store, r io.Reader, name string, size int
 	return s.Commit(file, digest)
 }
 
-// references returns the references that the index of a bundle names, after a check that the store contains their images.
-func references(s *store.Store, index *v1.IndexManifest) ([]store.Reference, error) {
-	var found []store.Reference
+// contents returns the images that the index of a bundle lists, after a check that the store contains them.
+func contents(s *store.Store, index *v1.IndexManifest) ([]Content, error) {
+	var found []Content
 	for _, target := range index.Manifests {
 		name := target.Annotations[fullName]
 		if name == "" {
 			name = target.Annotations[refName]
 		}
-		if name == "" {
-			continue
-		}
-		parsed, err := pull.Parse(name)
-		if err != nil {
-			return nil, err
+		if name != "" {
+			parsed, err := pull.Parse(name)
+			if err != nil {
+				return nil, err
+			}
+			name = parsed.Name()
 		}
 		if err := complete(s, target); err != nil {
 			return nil, err
 		}
 		target.Annotations = nil
-		found = append(found, store.Reference{Name: parsed.Name(), Target: target})
-	}
-	if len(found) == 0 {
-		return nil, broken("its index names no image", nil)
+		found = append(found, Content{Name: name, Target: target})
 	}
 	return found, nil
 }

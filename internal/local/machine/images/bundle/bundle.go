@@ -104,12 +104,44 @@ func blob(archive *tar.Writer, s *store.Store, d v1.Descriptor) error {
 }
 
 // Import reads an archive from Export, docker save or another tool that writes OCI image layouts, verifies all content, and
-// adds the references that it names. It returns them. largest bounds the archive in bytes. After an error the store has no
-// new reference.
+// adds the references that it names. It returns them. All namespaces may use the images, which are pinned. largest bounds the
+// archive in bytes. After an error the store has no new reference.
 func Import(ctx context.Context, s *store.Store, r io.Reader, largest int64) ([]string, error) {
+	found, err := Read(ctx, s, r, largest)
+	if err != nil {
+		return nil, err
+	}
+	var references []store.Reference
+	var names []string
+	for _, c := range found {
+		if c.Name != "" {
+			names = append(names, c.Name)
+			references = append(references, store.Reference{Name: c.Name, Target: c.Target, Marks: store.Marks{Users: []string{store.Everyone}, Pinned: true}})
+		}
+	}
+	if len(names) == 0 {
+		return nil, broken("its index names no image", nil)
+	}
+	return names, s.Refer(ctx, references...)
+}
+
+// Content is an image of an archive.
+type Content struct {
+	// Name is its complete reference in the archive, or empty.
+	Name string
+	// Target is its manifest or index.
+	Target v1.Descriptor
+}
+
+// ErrDocker is the error of Read for an archive in the older format of docker save, which Docker reads.
+var ErrDocker = errors.New("the archive has the older format of docker save")
+
+// Read is Import without references.
+func Read(ctx context.Context, s *store.Store, r io.Reader, largest int64) ([]Content, error) {
 	archive := tar.NewReader(r)
 	var index *v1.IndexManifest
 	var total int64
+	older := false
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -125,6 +157,8 @@ func Import(ctx context.Context, s *store.Store, r io.Reader, largest int64) ([]
 		digest, isBlob := strings.CutPrefix(name, blobFolder)
 		switch {
 		case header.Typeflag != tar.TypeReg:
+		case name == "manifest.json":
+			older = true
 		case name == indexFile:
 			if index, err = readIndex(archive); err != nil {
 				return nil, err
@@ -135,18 +169,13 @@ func Import(ctx context.Context, s *store.Store, r io.Reader, largest int64) ([]
 			}
 		}
 	}
+	if index == nil && older {
+		return nil, broken("it is of docker save before version 25: push it with strata image push", ErrDocker)
+	}
 	if index == nil {
 		return nil, broken("it has no "+indexFile+": write it with strata image bundle, or with a tool that writes OCI image layouts", nil)
 	}
-	references, err := references(s, index)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, reference := range references {
-		names = append(names, reference.Name)
-	}
-	return names, s.Refer(ctx, references...)
+	return contents(s, index)
 }
 
 // broken returns the error for a wrong bundle.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,8 @@ func Decode(content []byte) (Config, error) {
 	c := file.Config
 	config := Config{Entrypoint: c.Entrypoint, Cmd: c.Cmd, Env: c.Env, WorkingDir: c.WorkingDir, User: c.User,
 		StopSignal: c.StopSignal, Volumes: c.Volumes, ExposedPorts: c.ExposedPorts, Labels: c.Labels}
-	if !strings.HasPrefix(config.WorkingDir, "/") {
-		config.WorkingDir = "/" + config.WorkingDir
-	}
+	// Clean keeps ".." below the root, as containerd does.
+	config.WorkingDir = path.Clean("/" + config.WorkingDir)
 	return config, nil
 }
 

@@ -17,8 +17,8 @@ import (
 // explain gives an error of a request its kind. The text contains neither credentials nor URLs, whose queries may be
 // credentials for a storage service.
 func (r *remote) explain(ctx context.Context, err error) error {
-	if fault.Of(err) != "" {
-		return err
+	if found, ok := errors.AsType[*fault.Error](err); ok {
+		return found
 	}
 	if cause := context.Cause(ctx); fault.Of(cause) != "" {
 		return cause

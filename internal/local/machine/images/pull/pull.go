@@ -25,6 +25,12 @@ type Puller struct {
 	Unpacked unpack.Limits
 	// Home is the registry that the store serves itself, such as "localhost:5000": its images need no download. It may be empty.
 	Home string
+	// Fresh asks the registry also for a digest that the store contains, so that the registry checks the credentials.
+	Fresh bool
+	// Layers brings the layers of an image into the store even if the image is unpacked already, for a bundle.
+	Layers bool
+	// Marks are those of a pulled image. A pull without credentials allows everyone to use it.
+	Marks store.Marks
 	// Transport sends the requests. Nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }
@@ -93,7 +99,7 @@ func Parse(reference string) (name.Reference, error) {
 }
 
 // Pull brings an image into the store, unpacks it, and makes the reference point to it. A reference with a digest that the
-// store contains needs no registry. The keychain may be nil. After a failure, the store has no reference to the image; complete
+// store contains needs no registry, and an image that is unpacked needs no layers. The keychain may be nil. After a failure, the store has no reference to the image; complete
 // layers stay for the next attempt, and an interrupted download continues.
 //
 // Errors have a kind of package fault, or are those of ctx and the disk.
@@ -104,7 +110,7 @@ func (p Puller) Pull(ctx context.Context, reference string, keychain authn.Keych
 	}
 	_, isDigest := j.reference.(name.Digest)
 	_, notStored := p.Store.Resolve(j.reference.Name())
-	if j.reference.Context().RegistryStr() != p.Home && (!isDigest || notStored != nil) {
+	if j.reference.Context().RegistryStr() != p.Home && (!isDigest || notStored != nil || p.Fresh) {
 		j.source = &remote{puller: p, reference: j.reference, keychain: keychain}
 	}
 	return j.run(ctx)
@@ -146,16 +152,27 @@ func (j *job) run(ctx context.Context) (Pulled, error) {
 	if err != nil {
 		return pulled, err
 	}
-	if err := j.download(ctx, manifest.Layers); err != nil {
+	unpacked, err := j.Store.KeepImage(ctx, pulled.Config)
+	if err != nil {
 		return pulled, err
+	}
+	if !unpacked || j.Layers {
+		if err := j.download(ctx, manifest.Layers); err != nil {
+			return pulled, err
+		}
 	}
 	if err := j.unpack(ctx, manifest, config); err != nil {
 		return pulled, err
 	}
-	if _, isLocal := j.source.(local); isLocal {
+	from, isRemote := j.source.(*remote)
+	if !isRemote {
 		return pulled, nil
 	}
-	return pulled, j.Store.Refer(ctx, store.Reference{Name: pulled.Name, Target: pulled.Manifest})
+	marks := j.Marks
+	if from.anonymous {
+		marks.Users = []string{store.Everyone}
+	}
+	return pulled, j.Store.Refer(ctx, store.Reference{Name: pulled.Name, Target: pulled.Manifest, Marks: marks})
 }
 
 // download brings the missing layers into the store, several at once.

@@ -26,6 +26,8 @@ type remote struct {
 
 	login  sync.Mutex
 	client *http.Client
+	// anonymous says that the registry answers without credentials.
+	anonymous bool
 	// secrets are words that errors must not contain.
 	secrets []string
 }
@@ -50,6 +52,7 @@ func (r *remote) connect(ctx context.Context) (*http.Client, error) {
 	if err != nil {
 		return nil, fault.New(fault.Denied, r.object(), "the credentials for its registry cannot be read")
 	}
+	r.anonymous = *login == authn.AuthConfig{}
 	r.secrets = []string{login.Password, login.Auth, login.IdentityToken, login.RegistryToken}
 	base := r.puller.Transport
 	if base == nil {

@@ -139,8 +139,12 @@ func (c *call) putManifest() error {
 	if digest, isDigest := reference.(name.Digest); isDigest && digest.DigestStr() != target.Digest.String() {
 		return refusal{http.StatusBadRequest, "DIGEST_INVALID", "the manifest has the digest " + target.Digest.String()}
 	}
+	// Time passes between the push and the first pod of an image without a tag.
+	pushed := store.Marks{Pinned: true, Used: time.Now()}
 	byDigest := c.repository.Digest(target.Digest.String())
-	if err := c.store.Refer(c.Context(), store.Reference{Name: reference.Name(), Target: target}, store.Reference{Name: byDigest.Name(), Target: target}); err != nil {
+	if err := c.store.Refer(c.Context(),
+		store.Reference{Name: reference.Name(), Target: target, Marks: pushed},
+		store.Reference{Name: byDigest.Name(), Target: target, Marks: pushed}); err != nil {
 		return err
 	}
 	c.mutex.Lock()

@@ -39,6 +39,22 @@ func (s *Store) Keep(ctx context.Context, digest v1.Hash) (found bool, err error
 	if err != nil {
 		return false, err
 	}
+	return s.touch(ctx, path)
+}
+
+// KeepImage is Keep for the EROFS file of a configuration.
+func (s *Store) KeepImage(ctx context.Context, config v1.Hash) (found bool, err error) {
+	if _, err := s.blob(config); err != nil {
+		return false, err
+	}
+	if found, err = s.touch(ctx, s.About(config)); !found || err != nil {
+		return false, err
+	}
+	return s.touch(ctx, s.Image(config))
+}
+
+// touch makes a file new for Collect, and reports whether it exists.
+func (s *Store) touch(ctx context.Context, path string) (found bool, err error) {
 	err = s.locked(ctx, false, func() error {
 		now := time.Now()
 		err := os.Chtimes(path, now, now)

@@ -26,6 +26,8 @@ type Reference struct {
 	Name string
 	// Target is the manifest or index. The store contains it and everything that it needs on this machine.
 	Target v1.Descriptor
+	// Marks are what the store knows about the image besides its content.
+	Marks
 }
 
 // index reads index.json. A missing file is an index without references.
@@ -60,12 +62,17 @@ func (s *Store) change(ctx context.Context, edit func([]v1.Descriptor) []v1.Desc
 	})
 }
 
-// Refer adds references, or changes existing ones of the same names, in one step.
+// Refer adds references, or changes existing ones of the same names, in one step. An existing reference keeps its marks as
+// Marks says.
 func (s *Store) Refer(ctx context.Context, references ...Reference) error {
 	return s.change(ctx, func(manifests []v1.Descriptor) []v1.Descriptor {
 		for _, reference := range references {
-			target := reference.Target
-			target.Annotations = map[string]string{refName: reference.Name}
+			target, marks := reference.Target, reference.Marks
+			if i := slices.IndexFunc(manifests, named(reference.Name)); i >= 0 {
+				marks = marks.after(marksOf(manifests[i].Annotations), manifests[i].Digest == target.Digest)
+			}
+			target.Annotations = marks.annotations()
+			target.Annotations[refName] = reference.Name
 			manifests = slices.DeleteFunc(manifests, named(reference.Name))
 			manifests = append(manifests, target)
 		}
@@ -90,16 +97,22 @@ func named(name string) func(v1.Descriptor) bool {
 
 // Resolve returns the manifest or index of a reference. A missing one is an error of kind NotFound.
 func (s *Store) Resolve(name string) (v1.Descriptor, error) {
+	found, err := s.Reference(name)
+	return found.Target, err
+}
+
+// Reference is Resolve with the marks.
+func (s *Store) Reference(name string) (Reference, error) {
 	references, err := s.References()
 	if err != nil {
-		return v1.Descriptor{}, err
+		return Reference{}, err
 	}
 	for _, reference := range references {
 		if reference.Name == name {
-			return reference.Target, nil
+			return reference, nil
 		}
 	}
-	return v1.Descriptor{}, fault.New(fault.NotFound, "image "+name, "it is not in the store of this machine")
+	return Reference{}, fault.New(fault.NotFound, "image "+name, "it is not in the store of this machine")
 }
 
 // References returns all references, sorted by name.
@@ -110,58 +123,9 @@ func (s *Store) References() ([]Reference, error) {
 	}
 	var found []Reference
 	for _, m := range index.Manifests {
-		name := m.Annotations[refName]
+		name, marks := m.Annotations[refName], marksOf(m.Annotations)
 		m.Annotations = nil
-		found = append(found, Reference{Name: name, Target: m})
+		found = append(found, Reference{Name: name, Target: m, Marks: marks})
 	}
 	return found, nil
-}
-
-// Reachable calls visit for target, and for every blob of the store below it: manifests, configurations and layers. A missing
-// manifest of another platform is no error.
-func (s *Store) Reachable(target v1.Descriptor, visit func(v1.Descriptor)) error {
-	return s.reach(target, visit, map[v1.Hash]bool{})
-}
-
-// reach is Reachable without the manifests in seen: nested indexes can name the same manifest very many times.
-func (s *Store) reach(target v1.Descriptor, visit func(v1.Descriptor), seen map[v1.Hash]bool) error {
-	if seen[target.Digest] {
-		return nil
-	}
-	seen[target.Digest] = true
-	visit(target)
-	if !target.MediaType.IsIndex() && !target.MediaType.IsImage() {
-		return nil
-	}
-	content, err := s.Read(target.Digest)
-	if fault.Of(err) == fault.NotFound {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	// One type for both: a field of the other kind stays empty.
-	var manifest struct {
-		Manifests []v1.Descriptor `json:"manifests"`
-		Config    *v1.Descriptor  `json:"config"`
-		Layers    []v1.Descriptor `json:"layers"`
-	}
-	if err := json.Unmarshal(content, &manifest); err != nil {
-		return &fault.Error{Kind: fault.Corrupt, Object: "manifest " + target.Digest.String(), Why: "it cannot be decoded", Cause: err}
-	}
-	if target.MediaType.IsImage() {
-		if manifest.Config != nil {
-			visit(*manifest.Config)
-		}
-		for _, layer := range manifest.Layers {
-			visit(layer)
-		}
-		return nil
-	}
-	for _, child := range manifest.Manifests {
-		if err := s.reach(child, visit, seen); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -99,6 +99,9 @@ func (s *Store) Space(object string, need int64) error {
 	return nil
 }
 
+// Free returns the free space in bytes on the disk of the store.
+func (s *Store) Free() (int64, error) { return free(s.dir) }
+
 // Explain gives an error of a full disk its kind, and returns other errors as they are.
 func Explain(object string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {

@@ -86,13 +86,19 @@ func keyValues(m map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Container returns the spec of a pod's container or init container, or nil if the pod has no container of that name.
+// Container returns the spec of a pod's container, init container or ephemeral container, or nil if the pod has no container of that name.
 func Container(pod *corev1.Pod, name string) *corev1.Container {
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
 			if list[i].Name == name {
 				return &list[i]
 			}
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == name {
+			c := corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+			return &c
 		}
 	}
 	return nil

@@ -95,6 +95,9 @@ func variableReferences(c *corev1.Container) []reference {
 func (r Resolver) Watch(ctx context.Context, containers []*corev1.Container, changed func()) {
 	object := r.Pod()
 	list := volumeReferences(object.Spec.Volumes)
+	for _, s := range object.Spec.ImagePullSecrets {
+		list = append(list, reference{kindSecret, s.Name, nil, true})
+	}
 	for _, c := range containers {
 		list = append(list, variableReferences(c)...)
 	}

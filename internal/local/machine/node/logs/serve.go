@@ -34,7 +34,7 @@ func (s Server) status(r run) *corev1.ContainerStatus {
 	if object == nil {
 		return nil
 	}
-	for _, status := range slices.Concat(object.Status.InitContainerStatuses, object.Status.ContainerStatuses) {
+	for _, status := range slices.Concat(object.Status.InitContainerStatuses, object.Status.ContainerStatuses, object.Status.EphemeralContainerStatuses) {
 		if status.Name == r.container {
 			return &status
 		}

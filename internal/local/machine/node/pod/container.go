@@ -31,6 +31,9 @@ type container struct {
 	pod  *Pod
 	spec *corev1.Container // from the creation of the pod; the pod may have changed the image since
 	init bool              // an init container, or a sidecar
+	// ephemeral marks an ephemeral container. target is the container whose processes it sees, or empty.
+	ephemeral bool
+	target    string
 
 	changed chan struct{} // signals that wanted has changed
 	retry   chan struct{} // signals a change to an object that the container refers to
@@ -47,8 +50,11 @@ type container struct {
 	last     corev1.ContainerState
 	restarts int32
 	started  bool // the startup probe has passed
-	ready    bool
-	ended    bool // the container has ended and the node does not restart it
+	moved    bool // the next run is in another runtime
+	// pullDelay is the wait after the last failed pull, or zero.
+	pullDelay time.Duration
+	ready     bool
+	ended     bool // the container has ended and the node does not restart it
 }
 
 // newContainer returns a container that waits for its start, or that has ended with an earlier node. The caller must
@@ -57,6 +63,11 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 	c := &container{
 		pod: p, spec: spec.DeepCopy(), init: init, wanted: spec.Image,
 		changed: make(chan struct{}, 1), retry: make(chan struct{}, 1), up: make(chan struct{}),
+	}
+	for _, e := range p.object.Spec.EphemeralContainers {
+		if e.Name == spec.Name {
+			c.ephemeral, c.target = true, e.TargetContainerName
+		}
 	}
 	c.isUp = sync.OnceFunc(func() { close(c.up) })
 	reason := "ContainerCreating"
@@ -67,36 +78,6 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 	c.find()
 	c.restore()
 	return c
-}
-
-// find asks the runtimes for the image that the pod asks for. The caller must hold the lock.
-func (c *container) find() {
-	c.name = c.wanted
-	c.choice = c.pod.host.Runtimes.Find(c.pod.object, c.name, c.pod.declined)
-}
-
-// adopt returns the runtime and the image that the pod asks for now.
-func (c *container) adopt() (runtime.Choice, error) {
-	c.pod.mu.Lock()
-	select {
-	case <-c.changed: // The image below is the changed one, so that the signal must not end its run.
-	default:
-	}
-	before := c.pod.object.Annotations[runtime.Annotation]
-	if c.name != c.wanted {
-		c.find()
-		c.pod.object = c.pod.object.DeepCopy()
-		c.pod.annotate()
-	}
-	after, choice := c.pod.object.Annotations[runtime.Annotation], c.choice
-	c.pod.mu.Unlock()
-	if before != after {
-		c.pod.reportSimulated()
-	}
-	if choice.Err != nil {
-		return choice, runtime.Error{Reason: runtime.ReasonImage, Err: choice.Err}
-	}
-	return choice, nil
 }
 
 // isOutdated reports whether the pod asks for another image than the running one.
@@ -118,6 +99,9 @@ func (c *container) executes() bool {
 
 // again reports whether the restart policy restarts the container after an exit with code.
 func (c *container) again(code int) bool {
+	if c.ephemeral {
+		return false
+	}
 	policy := c.pod.Object().Spec.RestartPolicy
 	if c.spec.RestartPolicy != nil {
 		policy = corev1.RestartPolicy(*c.spec.RestartPolicy)
@@ -149,8 +133,11 @@ func (c *container) keepRunning(ctx context.Context) int {
 			// The pod ends, and may be the reason for the error.
 			return c.neverRan()
 		}
-		configDelay = 0
+		configDelay, c.pullDelay = 0, 0
 		why := c.watch(ctx, began)
+		if why == changed && c.moves() {
+			continue
+		}
 		exit := c.run.Exit()
 		c.terminated(began, exit)
 		if why == stopped || why != changed && !c.again(exit.Code) {
@@ -176,7 +163,7 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Log: c.log()})
+	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Target: c.target, Log: c.log()})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -184,22 +171,6 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	c.run = run
 	c.pod.mu.Unlock()
 	return time.Now(), nil
-}
-
-// enter returns the runtime that runs the container, after the runtime has prepared the pod.
-func (c *container) enter(ctx context.Context) (runtime.Choice, error) {
-	for {
-		choice, err := c.adopt()
-		if err != nil {
-			return choice, err
-		}
-		err = c.pod.enter(ctx, choice.Runtime)
-		if declined := (runtime.Declined{}); errors.As(err, &declined) {
-			c.pod.decline(choice.Runtime, declined.Err)
-			continue
-		}
-		return choice, err
-	}
 }
 
 // log returns the path of the container's log.
@@ -212,6 +183,10 @@ func (c *container) log() string {
 func (c *container) cannotStart(ctx context.Context, err error, delay time.Duration) {
 	w := runtime.Error{Reason: "CreateContainerConfigError", Err: err}
 	_ = errors.As(err, &w)
+	if w.Image != "" {
+		c.cannotPull(ctx, w)
+		return
+	}
 	c.waiting(w.Reason, err.Error())
 	c.pod.event(corev1.EventTypeWarning, "Failed", "container %s: %v", c.spec.Name, err)
 	// The Secret or ConfigMap that the container needs may appear at any time.

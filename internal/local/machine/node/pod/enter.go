@@ -11,7 +11,9 @@ import (
 
 // describe returns the pod's description for a runtime.
 func (p *Pod) describe() runtime.Pod {
-	return runtime.Pod{Object: p.Object(), Dir: p.dir, Dial: p.dial, Environment: p.environment, Volumes: p.volumes, Event: p.event}
+	return runtime.Pod{
+		Object: p.Object(), Dir: p.dir, Dial: p.dial, Environment: p.environment, Volumes: p.volumes, Pulling: p.pulling, Event: p.event,
+	}
 }
 
 // enter makes a runtime prepare the pod, and publishes the pod's address. The containers of a pod start concurrently, but
@@ -34,12 +36,12 @@ func (p *Pod) enter(ctx context.Context, r runtime.Runtime) error {
 }
 
 // decline passes all containers of the pod to the runtimes after r.
-func (p *Pod) decline(r runtime.Runtime, why error) {
+func (p *Pod) decline(r runtime.Runtime, why runtime.Declined) {
 	p.mu.Lock()
 	_, known := p.declined[r.Name()]
 	if !known {
-		p.declined[r.Name()] = why
-		for _, c := range p.all() {
+		p.declined[r.Name()] = why.Err
+		for _, c := range append(p.all(), p.ephemerals.list...) {
 			c.find()
 		}
 		p.object = p.object.DeepCopy()
@@ -49,6 +51,9 @@ func (p *Pod) decline(r runtime.Runtime, why error) {
 	if !known {
 		p.reportSimulated()
 		p.publish()
+		if why.Later && p.canMove() {
+			p.later(r)
+		}
 	}
 }
 

@@ -56,6 +56,8 @@ type Pod struct {
 	volumes     *volume.Volumes
 	// watch starts to watch the objects that the pod refers to. Start sets it.
 	watch func()
+	// later asks a runtime again that has declined the pod. Start sets it.
+	later func(runtime.Runtime)
 
 	publishing sync.Mutex // held while a status is computed and sent
 
@@ -67,6 +69,7 @@ type Pod struct {
 	declined   map[string]error // the reasons of the runtimes that do not run the pod, by the runtime's name
 	inits      []*container
 	containers []*container
+	ephemerals ephemerals
 	stopBy     time.Time   // end of the pod's grace period; zero while the pod is to run
 	deadline   *time.Timer // ends the pod at its active deadline
 	exceeded   bool        // the pod has exceeded its active deadline
@@ -97,6 +100,7 @@ func New(host Host, object *corev1.Pod) *Pod {
 		p.containers = append(p.containers, newContainer(p, &object.Spec.Containers[i], false))
 	}
 	p.annotate()
+	p.adoptEphemerals()
 	return p
 }
 
@@ -125,11 +129,9 @@ func (p *Pod) Update(object *corev1.Pod) {
 			signal(c.changed)
 		}
 	}
+	p.adoptEphemerals()
 	p.armDeadline()
 	p.mu.Unlock()
-	if len(object.Spec.EphemeralContainers) > len(before.Spec.EphemeralContainers) {
-		p.event(corev1.EventTypeWarning, "Failed", "this node does not support ephemeral containers")
-	}
 	// Volumes may contain labels and annotations.
 	p.volumes.Refresh()
 	if before.Generation != object.Generation {
@@ -161,6 +163,7 @@ func (p *Pod) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	p.watch = sync.OnceFunc(func() { p.watchReferences(ctx) })
+	p.later = func(r runtime.Runtime) { go p.askAgain(ctx, r) }
 	p.volumes.Start(ctx, p.watch)
 	p.mu.Lock()
 	p.armDeadline()
@@ -173,7 +176,10 @@ func (p *Pod) Start() {
 	go func() {
 		defer close(p.done)
 		defer cancel()
+		p.runEphemerals(ctx)
 		p.run(ctx)
+		cancel()
+		p.awaitEphemerals()
 		p.mu.Lock()
 		p.finished = true
 		if p.deadline != nil {
@@ -181,7 +187,6 @@ func (p *Pod) Start() {
 		}
 		p.mu.Unlock()
 		p.publish()
-		cancel()
 		p.host.Runtimes.Leave(p.Object().UID)
 		_ = p.volumes.Remove()
 	}()
@@ -195,7 +200,7 @@ func (p *Pod) watchReferences(ctx context.Context) {
 	}
 	p.environment.Watch(ctx, specs, func() {
 		p.volumes.Refresh()
-		for _, c := range p.all() {
+		for _, c := range p.everyone() {
 			signal(c.retry)
 		}
 	})
@@ -210,7 +215,7 @@ func (p *Pod) Stop() {
 
 // RemoveLogs removes the logs of the pod's containers.
 func (p *Pod) RemoveLogs() {
-	for _, c := range p.all() {
+	for _, c := range p.everyone() {
 		logs.Remove(c.log())
 	}
 }

@@ -98,7 +98,7 @@ func (c *container) crashed(why error, delay time.Duration) {
 // the node, unlike its programs. A container that has ended for good does not run again.
 func (c *container) restore() {
 	status := c.pod.object.Status
-	for _, s := range slices.Concat(status.ContainerStatuses, status.InitContainerStatuses) {
+	for _, s := range slices.Concat(status.ContainerStatuses, status.InitContainerStatuses, status.EphemeralContainerStatuses) {
 		if s.Name != c.spec.Name {
 			continue
 		}

@@ -37,6 +37,8 @@ func (p *Pod) status() corev1.PodStatus {
 		ContainerStatuses:     statuses(p.containers),
 		InitContainerStatuses: statuses(p.inits),
 		ObservedGeneration:    p.object.Generation,
+
+		EphemeralContainerStatuses: statuses(p.ephemerals.list),
 	}
 	if p.ip.IsValid() {
 		s.PodIP, s.PodIPs = p.ip.String(), []corev1.PodIP{{IP: p.ip.String()}}
@@ -171,7 +173,7 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 			LastTerminationState: c.last,
 			RestartCount:         c.restarts,
 			// A completed init container is ready, as in the kubelet.
-			Ready:   c.ready || c.init && !c.isSidecar() && c.state.Terminated != nil && c.state.Terminated.ExitCode == 0,
+			Ready:   c.ready && !c.ephemeral || c.init && !c.isSidecar() && c.state.Terminated != nil && c.state.Terminated.ExitCode == 0,
 			Started: &started,
 		}
 	}

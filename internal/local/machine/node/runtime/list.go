@@ -13,6 +13,8 @@ import (
 type Declined struct {
 	// Err is the reason, for the users of the pod.
 	Err error
+	// Later says that the runtime may run the pod later: the node asks it again.
+	Later bool
 }
 
 func (e Declined) Error() string { return e.Err.Error() }

@@ -86,6 +86,8 @@ type Pod struct {
 	Environment environment.Resolver
 	// Volumes are the pod's volumes.
 	Volumes Volumes
+	// Pulling shows the progress of an image's pull in the waiting containers that use the image.
+	Pulling func(image, message string)
 	// Event sends an event about the pod. kind is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Event func(kind, reason, format string, args ...any)
 }
@@ -97,6 +99,8 @@ type Container struct {
 	Spec *corev1.Container
 	// Init is true for an init container, also for a sidecar.
 	Init bool
+	// Target is the name of the container whose processes an ephemeral container sees. Empty means its own only.
+	Target string
 	// Log is the path of the log for the container's output. A runtime keeps the previous run's log under the name
 	// logfile.Previous.
 	Log string
@@ -153,7 +157,9 @@ type Exit struct {
 type Error struct {
 	// Reason is a reason of the kubelet's, for example ReasonImage.
 	Reason string
-	Err    error
+	// Image names the image if its pull failed and another attempt may succeed. The node waits longer after each failure.
+	Image string
+	Err   error
 }
 
 func (e Error) Error() string { return e.Err.Error() }

@@ -43,7 +43,7 @@ func (p Pod) WriteSandbox(dir string) error {
 		// gVisor creates the mount points in the overlay.
 		Root:   root{Path: filepath.Join(dir, "rootfs")},
 		Mounts: []mount{cgroups},
-		Linux:  linux{Namespaces: p.namespaces(), Sysctl: p.Sysctls},
+		Linux:  linux{Namespaces: p.namespaces(""), Sysctl: p.Sysctls},
 		Annotations: map[string]string{
 			kindAnnotation: "sandbox", sandboxAnnotation: p.Sandbox,
 			rootAnnotation + "source": p.PauseImage, rootAnnotation + "type": "erofs", rootAnnotation + "overlay": "memory",
@@ -60,15 +60,16 @@ func (p Pod) WriteSandbox(dir string) error {
 	return c.write(dir)
 }
 
-// WriteContainer writes the bundle of another container into a new folder.
-func (p Pod) WriteContainer(dir string, container spec.Container) error {
+// WriteContainer writes the bundle of another container into a new folder. Containers with the same processes share a PID
+// namespace.
+func (p Pod) WriteContainer(dir string, container spec.Container, processes string) error {
 	c := config{
 		Version:  version,
 		Hostname: p.hostname(),
 		Process:  processOf(container),
 		Root:     root{Path: filepath.Join(dir, "rootfs"), ReadOnly: container.ReadOnlyRootFS},
 		Mounts:   []mount{cgroups, {Target: "/dev/shm", Type: "tmpfs", Source: source(spec.SharedMemory), Options: []string{"rw", "nosuid", "nodev"}}},
-		Linux:    linux{Namespaces: p.namespaces()},
+		Linux:    linux{Namespaces: p.namespaces(processes)},
 		Annotations: map[string]string{
 			kindAnnotation: "container", sandboxAnnotation: p.Sandbox,
 			rootAnnotation + "overlay": "memory",
@@ -108,11 +109,16 @@ func (p Pod) hostname() string {
 	return p.ID
 }
 
-// namespaces returns the pod's namespaces. Without a PID namespace a container joins that of the pause process.
-func (p Pod) namespaces() []namespace {
+// namespaces returns the namespaces of a container. Without a PID namespace a container joins that of the pause process. gVisor
+// compares the paths of PID namespaces and opens none of them.
+func (p Pod) namespaces(processes string) []namespace {
 	namespaces := []namespace{{Type: "network", Path: p.Network}}
 	if !p.ShareProcesses {
-		namespaces = append(namespaces, namespace{Type: "pid"})
+		pid := namespace{Type: "pid"}
+		if processes != "" {
+			pid.Path = "/strata-processes/" + processes
+		}
+		namespaces = append(namespaces, pid)
 	}
 	return namespaces
 }

@@ -24,17 +24,13 @@ type process struct {
 // container is a started container.
 type container struct {
 	process
-	id     string // runsc's ID
-	limits spec.Limits
+	id string // runsc's ID
+	// processes is the runsc ID of the container whose PID namespace this container has: its own, or that of its target.
+	processes string
+	limits    spec.Limits
 
 	// exceeded is the limit that the container exceeded, so that it was killed. The pod's lock protects it.
 	exceeded spec.Limit
-}
-
-// execKey identifies a process that exec has started.
-type execKey struct {
-	container string
-	pid       int32
 }
 
 // callTimeout bounds calls that a sandbox answers at once, unless it is broken.
@@ -87,6 +83,13 @@ func (p *pod) add(description spec.Container) (*container, error) {
 	}
 	p.next++
 	c := &container{process: process{done: make(chan struct{})}, id: fmt.Sprintf("%s-%d", p.Sandbox, p.next), limits: description.Limits}
+	if c.processes = c.id; description.Target != "" {
+		target := p.containers[description.Target]
+		if target == nil {
+			return nil, fmt.Errorf("its target %q: %w", description.Target, protocol.ErrGone)
+		}
+		c.processes = target.processes
+	}
 	p.containers[description.ID] = c
 	return c, nil
 }
@@ -97,7 +100,7 @@ func (p *pod) run(ctx context.Context, c *container, description spec.Container,
 	if description.Mounts, err = pinSubPaths(dir, description.Mounts); err != nil {
 		return nil, err
 	}
-	if err := p.WriteContainer(dir, description); err != nil {
+	if err := p.WriteContainer(dir, description, c.processes); err != nil {
 		return nil, err
 	}
 	create := []string{"--bundle=" + dir}

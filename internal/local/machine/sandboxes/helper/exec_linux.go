@@ -13,6 +13,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
 )
 
+// execKey identifies a process that exec has started.
+type execKey struct {
+	container string
+	pid       int32
+}
+
 // exec starts another process in a container. It returns its terminal, if it has one.
 func (p *pod) exec(ctx context.Context, r protocol.ExecRequest, files []*os.File) (any, *os.File, error) {
 	if err := r.Process.Validate(); err != nil {

@@ -47,7 +47,7 @@ type answer struct {
 // call calls a method. It returns [ErrGone] if the connection cannot be made or breaks, and the context's error when the context
 // ends first.
 func (s Sandbox) call(ctx context.Context, method string, arg, result any, files ...*os.File) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Socket)
+	conn, err := s.dial(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -77,6 +77,25 @@ func (s Sandbox) call(ctx context.Context, method string, arg, result any, files
 	return nil
 }
 
+// maxPause is the longest time between two attempts to connect.
+const maxPause = 50 * time.Millisecond
+
+// dial connects to the control server. While more calls arrive than it accepts, its queue is full, and connect(2) fails with EAGAIN
+// instead of waiting.
+func (s Sandbox) dial(ctx context.Context) (net.Conn, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Socket)
+		if !errors.Is(err, syscall.EAGAIN) {
+			return conn, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
 func send(conn *net.UnixConn, c call, files []*os.File) error {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -92,7 +111,7 @@ func send(conn *net.UnixConn, c call, files []*os.File) error {
 	}
 	n, _, err := conn.WriteMsgUnix(data, oob, nil)
 	runtime.KeepAlive(files)
-	if err == nil {
+	if err == nil && n < len(data) {
 		_, err = conn.Write(data[n:])
 	}
 	return err

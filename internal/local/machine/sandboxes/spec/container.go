@@ -13,6 +13,10 @@ type Container struct {
 	// Process is the container's first process. The container ends with it.
 	Process
 
+	// Target is the ID of a running container whose processes this container sees, as it sees those of this container. Empty means
+	// its own processes only.
+	Target string
+
 	// ReadOnlyRootFS forbids writes to the root file system.
 	ReadOnlyRootFS bool
 

@@ -90,6 +90,9 @@ func (c Container) Validate() error {
 	if !id.MatchString(c.ID) {
 		problems = append(problems, fmt.Errorf("ID %q: use at most 63 letters, digits, `.`, `_` and `-`", c.ID))
 	}
+	if c.Target != "" && (c.Target == c.ID || !id.MatchString(c.Target)) {
+		problems = append(problems, fmt.Errorf("target %q: use the ID of another container", c.Target))
+	}
 	if (c.RootFS.Image == "") == (c.RootFS.Folder == "") || c.RootFS.Writable < 0 || !clean(c.RootFS.Image+c.RootFS.Folder) {
 		problems = append(problems, errors.New("root file system: give the absolute path of an image or of a folder, and a size of at least 0"))
 	}

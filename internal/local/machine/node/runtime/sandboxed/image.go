@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/images/credentials"
 	"github.com/strata-platform/strata/internal/local/machine/images/fault"
+	"github.com/strata-platform/strata/internal/local/machine/images/pull"
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
@@ -21,6 +22,8 @@ type pulled struct {
 	images.Image
 	lease *store.Lease
 	err   error
+	// unseen says that no container has shown the error yet.
+	unseen bool
 }
 
 // release ends the lease.
@@ -34,15 +37,21 @@ func (p pulled) release() {
 func (r *Runtime) pull(ctx context.Context, d runtime.Pod, name string, policy corev1.PullPolicy) pulled {
 	found, err := r.pullBy(ctx, d, name, policy)
 	if err != nil {
-		return pulled{err: err}
+		return pulled{err: err, unseen: true}
 	}
 	lease, err := r.options.Images.Lease(ctx, found)
 	return pulled{Image: found, lease: lease, err: err}
 }
 
+// pullBy returns an image that the pod's namespace may use.
+
 func (r *Runtime) pullBy(ctx context.Context, d runtime.Pod, name string, policy corev1.PullPolicy) (images.Image, error) {
+	view := r.options.Images.For(d.Object.Namespace)
 	if policy != corev1.PullAlways {
-		found, err := r.options.Images.Get(ctx, name)
+		found, err := view.Get(ctx, name)
+		if err == nil {
+			d.Event(corev1.EventTypeNormal, "Pulled", "Container image %q already present on machine", name)
+		}
 		if fault.Of(err) != fault.NotFound {
 			return found, err
 		}
@@ -56,10 +65,10 @@ func (r *Runtime) pullBy(ctx context.Context, d runtime.Pod, name string, policy
 	}
 	d.Event(corev1.EventTypeNormal, "Pulling", "Pulling image %q", name)
 	began := time.Now()
-	found, err := r.options.Images.Pull(ctx, name, keychain, nil)
+	found, err := view.Pull(ctx, name, keychain, progress(name, d.Pulling))
 	if policy == corev1.PullAlways && fault.Of(err) == fault.Unavailable {
 		// A machine without a network keeps running the images that it has.
-		if kept, missing := r.options.Images.Get(ctx, name); missing == nil {
+		if kept, missing := view.Get(ctx, name); missing == nil {
 			d.Event(corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %v: the image of the last pull runs", name, err)
 			return kept, nil
 		}
@@ -70,8 +79,25 @@ func (r *Runtime) pullBy(ctx context.Context, d runtime.Pod, name string, policy
 	return found, err
 }
 
-// keychain returns the credentials of a pod: its imagePullSecrets, and then those of the user of this machine. A Secret
-// that does not exist is ignored, as in the kubelet.
+// progress returns a function that shows the progress of a pull, at most once a second.
+func progress(name string, show func(image, message string)) func(pull.Event) {
+	const megabyte = 1 << 20
+	var last time.Time
+	return func(e pull.Event) {
+		if now := time.Now(); now.Sub(last) >= time.Second && e.Total > 0 {
+			last = now
+			verb := "Pulling"
+			if e.Step == pull.Unpacking {
+				verb = "Unpacking"
+			}
+			show(name, fmt.Sprintf("%s image %q: %d of %d MB", verb, name, e.Done/megabyte, (e.Total+megabyte-1)/megabyte))
+		}
+	}
+}
+
+// keychain returns the credentials of a pod: those of its imagePullSecrets alone. The login of the user of this machine is not
+// among them, because any team could then read every image that this user can. A Secret that does not exist is ignored, as in
+// the kubelet.
 func keychain(ctx context.Context, d runtime.Pod) (authn.Keychain, error) {
 	var secrets []credentials.Secret
 	for _, reference := range d.Object.Spec.ImagePullSecrets {
@@ -79,13 +105,13 @@ func keychain(ctx context.Context, d runtime.Pod) (authn.Keychain, error) {
 		if err != nil {
 			return nil, err
 		}
+		if data == nil {
+			d.Event(corev1.EventTypeWarning, "FailedToRetrieveImagePullSecret", "Unable to retrieve the image pull secret %s: the pull continues without it", reference.Name)
+			continue
+		}
 		secrets = append(secrets, credentials.Secret{Name: d.Object.Namespace + "/" + reference.Name, Data: data})
 	}
-	own, err := credentials.Secrets(secrets...)
-	if err != nil {
-		return nil, err
-	}
-	return credentials.First(own, credentials.User()), nil
+	return credentials.Secrets(secrets...)
 }
 
 // image is a container's image in the runtime.
@@ -99,20 +125,26 @@ func (p *pod) image(ctx context.Context, d runtime.Pod, c *corev1.Container, nam
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, known := p.images[name]
-	if !known || found.err != nil {
+	switch {
+	case known && found.err != nil && found.unseen:
+		// The pull of the pod's start was this attempt.
+		found.unseen = false
+		p.images[name] = found
+	case !known || found.err != nil:
 		found = p.runtime.pull(ctx, d, name, c.ImagePullPolicy)
+		found.unseen = false
 		p.images[name] = found
 	}
-	return found.Image, reasoned(found.err)
+	return found.Image, reasoned(name, found.err)
 }
 
 // reasoned adds the kubelet's reason to the error of a pull.
-func reasoned(err error) error {
+func reasoned(name string, err error) error {
 	if own := (runtime.Error{}); err == nil || errors.As(err, &own) {
 		return err
 	}
 	if fault.Of(err) == fault.InvalidName {
 		return runtime.Error{Reason: "InvalidImageName", Err: err}
 	}
-	return runtime.Error{Reason: runtime.ReasonImage, Err: err}
+	return runtime.Error{Reason: runtime.ReasonImage, Image: name, Err: err}
 }

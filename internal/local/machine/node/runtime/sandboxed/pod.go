@@ -188,6 +188,7 @@ func (p *pod) pullAll(ctx context.Context, d runtime.Pod) error {
 				found := p.runtime.pull(ctx, d, c.Image, c.ImagePullPolicy)
 				mu.Lock()
 				defer mu.Unlock()
+				p.images[c.Image].release()
 				p.images[c.Image] = found
 				if fault.Of(found.err) == fault.Unavailable {
 					declined = found.err
@@ -197,7 +198,7 @@ func (p *pod) pullAll(ctx context.Context, d runtime.Pod) error {
 	}
 	group.Wait()
 	if declined != nil {
-		return runtime.Declined{Err: fmt.Errorf("its image cannot be had: %w", declined)}
+		return runtime.Declined{Err: fmt.Errorf("its image cannot be had: %w", declined), Later: true}
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type run struct {
 	description spec.Container
 	signal      syscall.Signal
 	log         *containerLog
+	output      *output
+	input       *input // nil: the container has no input
 	stopped     atomic.Bool
 
 	done chan struct{}
@@ -38,6 +40,10 @@ type run struct {
 // follow waits for the end of the container, and removes the container.
 func (r *run) follow() {
 	exit, err := r.process.Wait(context.Background())
+	r.output.end()
+	if r.input != nil {
+		r.input.Close()
+	}
 	if errors.Is(err, sandboxes.ErrGone) {
 		exit = spec.Exit{Code: 128 + int(syscall.SIGKILL), Signal: syscall.SIGKILL}
 	} else if err := r.sandbox.RemoveContainer(context.Background(), r.description.ID); err != nil && !errors.Is(err, sandboxes.ErrGone) {
@@ -98,10 +104,8 @@ func stopSignal(name string) syscall.Signal {
 
 // Exec runs a command in the container, with the container's user and variables.
 func (r *run) Exec(ctx context.Context, command []string) error {
-	process := r.description.Process
-	process.Args, process.Terminal = command, false
-	var out bytes.Buffer
-	started, err := r.sandbox.Exec(ctx, r.description.ID, process, sandboxes.Streams{Stdout: &out, Stderr: &out})
+	out := &head{}
+	started, err := r.sandbox.Exec(ctx, r.description.ID, r.command(command, false), sandboxes.Streams{Stdout: out, Stderr: out})
 	if err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func (r *run) Exec(ctx context.Context, command []string) error {
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out.Bytes()))
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out.text()))
 	}
 	return nil
 }

@@ -85,9 +85,11 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 		process.Cwd = found.Config.WorkingDir
 	}
 	process.Env = variables(found.Config.Env, own, hostname(c.Object))
-	process.Terminal = c.Spec.TTY
+	if process.Terminal = c.Spec.TTY; process.Terminal {
+		process.Env = withTerm(process.Env)
+	}
 	description := spec.Container{
-		ID: c.Spec.Name, Process: process, Mounts: mounts, Limits: limitsOf(c.Spec),
+		ID: c.Spec.Name, Process: process, Target: c.Target, Mounts: mounts, Limits: limitsOf(c.Spec),
 		RootFS: spec.RootFS{Image: found.Path, Writable: c.Spec.Resources.Limits.StorageEphemeral().Value()},
 	}
 	if description.RootFS.Writable == 0 {
@@ -124,9 +126,16 @@ func command(c runtime.Container, found images.Image, env map[string]string) []s
 	return words
 }
 
-// variables returns the environment of a container: the image's variables, HOSTNAME, and the container's own.
+// defaultPath is the PATH of a container whose image and spec set none, as in containerd. Without it, exec would find no program
+// by its name.
+const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// variables returns the environment of a container: PATH, the image's variables, HOSTNAME, and the container's own.
 func variables(ofImage []string, own map[string]string, hostname string) []string {
 	list := append(slices.Clone(ofImage), "HOSTNAME="+hostname)
+	if _, set := own["PATH"]; !set && !slices.ContainsFunc(ofImage, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
+		list = append(list, defaultPath)
+	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		list = append(list, name+"="+own[name])
 	}
@@ -143,12 +152,22 @@ func begin(ctx context.Context, sandbox *sandboxes.Pod, description spec.Contain
 	if err != nil {
 		return nil, err
 	}
-	process, err := sandbox.Start(ctx, description, sandboxes.Streams{Stdout: log.stdout, Stderr: log.stderr})
+	out, in := &output{}, newInput(c)
+	streams := sandboxes.Streams{Stdout: out.to(log.stdout, stdout), Stderr: out.to(log.stderr, stderr)}
+	if in != nil {
+		streams.Stdin = in
+	}
+	process, err := sandbox.Start(ctx, description, streams)
 	if err != nil {
 		log.Close()
+		if in != nil {
+			in.Close()
+		}
 		return nil, err
 	}
-	r := &run{container: c, sandbox: sandbox, process: process, description: description, log: log, done: make(chan struct{})}
+	r := &run{
+		container: c, sandbox: sandbox, process: process, description: description, log: log, output: out, input: in, done: make(chan struct{}),
+	}
 	go r.follow()
 	return r, nil
 }

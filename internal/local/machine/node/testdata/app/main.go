@@ -21,6 +21,9 @@ func main() {
 }
 
 func run(args []string) error {
+	if known, err := interact(args); known {
+		return err
+	}
 	switch args[0] {
 	case "serve": // serves HTTP at an address until SIGTERM
 		asked := make(chan os.Signal, 1)
@@ -96,7 +99,7 @@ func run(args []string) error {
 	case "files": // runs operations on files and prints their results
 		return files(args[1:])
 	default:
-		return fmt.Errorf("the app cannot %s", args[0])
+		return hostile(args)
 	}
 	return nil
 }

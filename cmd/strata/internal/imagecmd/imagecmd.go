@@ -1,0 +1,201 @@
+// Package imagecmd contains the commands of `strata image`.
+package imagecmd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/images/desk"
+	"github.com/strata-platform/strata/internal/local/machine/images/pull"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Options connect the commands to the command line of strata. All fields are required.
+type Options struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Bind adds the flags that choose the output and the platform to a command, and returns their values.
+	Bind func(*cobra.Command) Call
+	// Print prints a whole JSON document.
+	Print func(io.Writer, any) error
+	// Usage turns an error into one about the arguments of the call.
+	Usage func(error) error
+	// Group turns a command into a group of subcommands.
+	Group func(*cobra.Command, ...*cobra.Command) *cobra.Command
+}
+
+// Call are the values of the flags of one call.
+type Call interface {
+	// JSON reports whether the output is JSON.
+	JSON() (bool, error)
+	// Open opens the local platform.
+	Open() (*local.Platform, error)
+}
+
+// Result is the output of the commands with -o json.
+type Result struct {
+	Images []desk.Image `json:"images"`
+}
+
+// New returns the command with its subcommands.
+func New(o Options) *cobra.Command {
+	return o.Group(&cobra.Command{
+		Use:   "image",
+		Short: "Push, pull, list and remove the images of pods on this machine",
+		Long: `Push, pull, list and remove the images of pods on this machine. The commands work with and without a running platform.
+
+A Deployment names an image of the home's registry registry.strata.local/NAMESPACE/NAME:TAG, on every machine the same. Only
+pods of the namespace use it, and those of all namespaces if NAMESPACE is shared. Clients such as docker and crane push to the
+port "registry" of strata local status, as engineer or as a team, with the passwords of the Git server.
+
+On Google Cloud, push to a registry that the cluster can reach, such as Artifact Registry.`,
+		Example: `  docker save app:v1 | strata image push - --team web
+  strata image list`,
+	}, o.push(), o.pull(), o.list(), o.remove(), o.bundle(), o.load())
+}
+
+// run opens the images of the home, calls do, and prints the images that do returns. It shows the progress of a step that is
+// not empty.
+func (o Options) run(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+	asJSON, err := c.JSON()
+	if err != nil {
+		return err
+	}
+	p, err := c.Open()
+	if err != nil {
+		return err
+	}
+	if !p.Home.Exists() {
+		return fmt.Errorf("there is no home %s yet: run `%s` first", p.Home.Dir(), p.Home.Call("up"))
+	}
+	show := progress.New(o.Err)
+	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {
+		const megabyte = 1 << 20
+		if e.Total > 0 {
+			show.Detail("%s: %d of %d MB", e.Step, e.Done/megabyte, (e.Total+megabyte-1)/megabyte)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var found []desk.Image
+	work := func() (string, error) {
+		found, err = do(p, d)
+		return "", err
+	}
+	if step == "" {
+		_, err = work()
+	} else {
+		err = show.Run(step, work)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return o.Print(o.Out, Result{found})
+	}
+	return render.Images(o.Out, found)
+}
+
+// namespace returns the namespace of a team of teams.yaml, or other if the name is empty.
+func (o Options) namespace(p *local.Platform, team, other string) (string, error) {
+	if team == "" {
+		return other, nil
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team }) {
+		return "", o.Usage(fmt.Errorf("team %q is not in teams.yaml: add it with `%s`", team, p.Home.Call("team add "+team)))
+	}
+	return teams.Team{Name: team}.Namespace(), nil
+}
+
+// imagesJSON documents the output of -o json.
+const imagesJSON = `-o json prints {"images": [{"reference", "digest", "bytes", "namespaces", "kept", "used"}]}: the sizes on the disk, the namespaces
+whose pods may use the image (["*"] for all), whether only strata image remove removes it, and the time of its last use.`
+
+func (o Options) push() *cobra.Command {
+	var c Call
+	var team string
+	command := &cobra.Command{
+		Use:   "push SOURCE [NAME]",
+		Short: "Copy an image into the home's registry, and print its name for Deployments",
+		Long: `Copy an image into the home's registry, and print its name for Deployments. SOURCE is
+
+  a file          of docker save, podman save, or an OCI layout as a tar archive; - reads it from standard input
+  a folder        with an OCI layout
+  a reference     in another registry, which is pulled with your docker login
+
+NAME is the repository and tag, such as app:v1; by default, that of the source. With --team only the pods of this team use the
+image, otherwise those of all teams. The command unpacks the image, and rejects one that does not run on this machine.
+
+` + imagesJSON,
+		Example: `  docker save app:v1 | strata image push - --team web
+  strata image push app.tar app:v2 --team web
+  strata image push ghcr.io/example/tool:1.0`,
+		Args: func(command *cobra.Command, args []string) error {
+			if len(args) == 1 || len(args) == 2 {
+				return nil
+			}
+			return o.Usage(fmt.Errorf("%s: give a file, a folder or a reference, and optionally a name", command.CommandPath()))
+		},
+		RunE: func(command *cobra.Command, args []string) error {
+			as := ""
+			if len(args) == 2 {
+				as = args[1]
+			}
+			return o.run(c, "push "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				namespace, err := o.namespace(p, team, images.Shared)
+				if err != nil {
+					return nil, err
+				}
+				return d.Push(command.Context(), args[0], o.In, namespace, as)
+			})
+		},
+	}
+	c = o.Bind(command)
+	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	return command
+}
+
+func (o Options) pull() *cobra.Command {
+	var c Call
+	var team string
+	command := &cobra.Command{
+		Use:   "pull REFERENCE",
+		Short: "Pull an image with your docker login, for the pods of one team or of all teams",
+		Long: `Pull an image with your docker login, for the pods of one team or of all teams. Pods themselves pull only with their
+imagePullSecrets, because your login may read images that a team must not see: this command gives them this one image.
+
+` + imagesJSON,
+		Example: `  strata image pull ghcr.io/example/private:1.0 --team web
+  strata image pull docker.io/library/wordpress:6`,
+		Args: o.exactly(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return o.run(c, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				namespace, err := o.namespace(p, team, "")
+				if err != nil {
+					return nil, err
+				}
+				var namespaces []string
+				if namespace != "" {
+					namespaces = []string{namespace}
+				}
+				pulled, err := d.Pull(command.Context(), args[0], namespaces...)
+				return []desk.Image{pulled}, err
+			})
+		},
+	}
+	c = o.Bind(command)
+	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	return command
+}

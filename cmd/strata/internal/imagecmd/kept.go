@@ -1,0 +1,121 @@
+package imagecmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/machine/images/desk"
+)
+
+// exactly accepts n arguments: none, or the one that the command's usage line names.
+func (o Options) exactly(n int) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		switch {
+		case len(args) == n:
+			return nil
+		case n == 0:
+			return o.Usage(fmt.Errorf("%s takes no argument, but got %q", command.CommandPath(), args[0]))
+		}
+		return o.Usage(fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" ")))
+	}
+}
+
+func (o Options) list() *cobra.Command {
+	var c Call
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "Show the images of this machine, their sizes, and who may use them",
+		Long:  "Show the images of this machine, their sizes, and who may use them.\n\n" + imagesJSON,
+		Example: `  strata image list
+  strata image list -o json`,
+		Args: o.exactly(0),
+		RunE: func(*cobra.Command, []string) error {
+			return o.run(c, "", func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) { return d.List() })
+		},
+	}
+	c = o.Bind(command)
+	return command
+}
+
+// some accepts at least one argument.
+func (o Options) some(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return o.Usage(fmt.Errorf("%s: give at least one reference, such as registry.strata.local/team-web/app:v1", command.CommandPath()))
+}
+
+func (o Options) remove() *cobra.Command {
+	var c Call
+	command := &cobra.Command{
+		Use:   "remove REFERENCE...",
+		Short: "Remove images from this machine; running pods keep theirs",
+		Long: `Remove images from this machine; running pods keep theirs. The command prints the images that are left. The disk space of an
+image that was pushed or pulled within the last hour becomes free later.
+
+` + imagesJSON,
+		Example: "  strata image remove registry.strata.local/team-web/app:v1",
+		Args:    o.some,
+		RunE: func(command *cobra.Command, args []string) error {
+			return o.run(c, "remove", func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				if _, err := d.Remove(command.Context(), args...); err != nil {
+					return nil, err
+				}
+				return d.List()
+			})
+		},
+	}
+	c = o.Bind(command)
+	return command
+}
+
+func (o Options) bundle() *cobra.Command {
+	var c Call
+	var file string
+	command := &cobra.Command{
+		Use:   "bundle --file FILE REFERENCE...",
+		Short: "Write images to a file for a machine without network",
+		Long: `Write images to a file for a machine without network, where strata image load reads it. The command pulls the images that this
+machine lacks. The file is a tar archive of an OCI layout, which docker load and skopeo read, too.
+
+` + imagesJSON,
+		Example: "  strata image bundle --file images.tar docker.io/library/wordpress:6 registry.strata.local/team-web/app:v1",
+		Args:    o.some,
+		RunE: func(command *cobra.Command, args []string) error {
+			if file == "" {
+				return o.Usage(errors.New("strata image bundle: name the file with --file"))
+			}
+			return o.run(c, "bundle "+file, func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				return d.Bundle(command.Context(), file, args...)
+			})
+		},
+	}
+	c = o.Bind(command)
+	command.Flags().StringVarP(&file, "file", "f", "", "file to write")
+	return command
+}
+
+func (o Options) load() *cobra.Command {
+	var c Call
+	command := &cobra.Command{
+		Use:   "load FILE",
+		Short: "Read the images of strata image bundle, under their own names",
+		Long: `Read the images of strata image bundle, under their own names. All teams may use them, except those of the home's registry:
+these belong to the namespaces in their names.
+
+` + imagesJSON,
+		Example: "  strata image load images.tar",
+		Args:    o.exactly(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return o.run(c, "load "+args[0], func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				return d.Load(command.Context(), args[0])
+			})
+		},
+	}
+	c = o.Bind(command)
+	return command
+}

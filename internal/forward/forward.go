@@ -1,0 +1,201 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+)
+
+// Forward is a listener on a loopback port, whose connections lead to a target.
+type Forward struct {
+	target   Target
+	config   *rest.Config
+	client   kubernetes.Interface
+	listener net.Listener
+}
+
+// Query is what a person asks for.
+type Query struct {
+	// Name and Port are those of Find.
+	Name, Port string
+	// Local is the port of this machine. Zero means a free one.
+	Local int
+}
+
+// Parse parses a name and perhaps [LOCAL:]PORT.
+func Parse(args []string) (Query, error) {
+	q := Query{Name: args[0]}
+	if len(args) == 1 {
+		return q, nil
+	}
+	before, after, both := strings.Cut(args[1], ":")
+	if !both {
+		q.Port = before
+		return q, nil
+	}
+	local, err := strconv.ParseUint("0"+before, 10, 16)
+	if err != nil {
+		return q, fmt.Errorf("the local port %q is not a number up to 65535", before)
+	}
+	q.Local, q.Port = int(local), after
+	return q, nil
+}
+
+// Result describes a Forward.
+type Result struct {
+	// URL is an address of this machine that leads to the target.
+	URL string `json:"url"`
+	Target
+}
+
+// Open finds the target of a query in some namespaces, and listens for it.
+func Open(ctx context.Context, config *rest.Config, namespaces []string, q Query) (*Forward, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	target, err := Find(ctx, client, namespaces, q.Name, q.Port)
+	if err != nil {
+		return nil, err
+	}
+	return Listen(ctx, config, target, q.Local)
+}
+
+// Result describes the forward.
+func (f *Forward) Result() Result { return Result{f.URL(), f.target} }
+
+// maxConnections bounds the open connections of a Forward.
+const maxConnections = 256
+
+// Listen listens on a loopback port, or on a free one if port is 0. It fails if no ready pod is behind the target now. The
+// caller must call Serve.
+func Listen(ctx context.Context, config *rest.Config, target Target, port int) (*Forward, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := target.endpoint(ctx, client); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen on port %d of this machine: %w: give another one, such as 0 for a free one", port, err)
+	}
+	return &Forward{target: target, config: config, client: client, listener: listener}, nil
+}
+
+// URL returns the address that leads to the target.
+func (f *Forward) URL() string {
+	return (&url.URL{Scheme: f.target.Scheme, Host: f.listener.Addr().String(), Path: "/"}).String()
+}
+
+// Serve forwards connections until ctx is done, and then closes all of them. Each connection leads to a pod that is ready when
+// it opens, so a new pod takes over from one that has ended. failed gets the error of a connection.
+func (f *Forward) Serve(ctx context.Context, failed func(error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var open sync.WaitGroup
+	defer open.Wait()
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { f.listener.Close() })()
+	slots := make(chan struct{}, maxConnections)
+	for {
+		conn, err := f.listener.Accept()
+		if ctx.Err() != nil {
+			if err == nil {
+				conn.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("forward to %s: %w", f.target, err)
+		}
+		slots <- struct{}{}
+		open.Go(func() {
+			defer func() { <-slots }()
+			defer conn.Close()
+			if err := f.connect(ctx, conn); err != nil && ctx.Err() == nil {
+				failed(fmt.Errorf("forward a connection to %s: %w", f.target, err))
+			}
+		})
+	}
+}
+
+// connect connects one client with a pod.
+func (f *Forward) connect(ctx context.Context, client net.Conn) error {
+	pod, port, err := f.target.endpoint(ctx, f.client)
+	if err != nil {
+		return err
+	}
+	dialer, err := f.dialer(pod)
+	if err != nil {
+		return err
+	}
+	session, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	defer context.AfterFunc(ctx, func() { session.Close(); client.Close() })()
+	header := http.Header{}
+	header.Set(corev1.PortHeader, strconv.Itoa(int(port)))
+	header.Set(corev1.PortForwardRequestIDHeader, "0")
+	header.Set(corev1.StreamType, corev1.StreamTypeError)
+	problems, err := session.CreateStream(header)
+	if err != nil {
+		return err
+	}
+	problems.Close() // Nothing is written to it.
+	header.Set(corev1.StreamType, corev1.StreamTypeData)
+	data, err := session.CreateStream(header)
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(data, client)
+		data.Close() // The server may still answer after the end of the client's data.
+	}()
+	problem := make(chan error, 1)
+	go func() {
+		text, err := io.ReadAll(io.LimitReader(problems, 4<<10))
+		if len(text) > 0 {
+			err = errors.New(strings.Join(strings.Fields(string(text)), " "))
+			client.Close()
+		}
+		problem <- err
+	}()
+	_, _ = io.Copy(client, data)
+	client.Close()
+	return <-problem
+}
+
+// dialer returns the dialer of the port-forward of a pod: over WebSocket, or SPDY if the API server or a proxy in front of it
+// does not support that.
+func (f *Forward) dialer(pod string) (httpstream.Dialer, error) {
+	address := f.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.target.Namespace).Name(pod).SubResource("portforward").URL()
+	transport, upgrader, err := spdy.RoundTripperFor(f.config)
+	if err != nil {
+		return nil, err
+	}
+	old := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, address)
+	dialer, err := portforward.NewSPDYOverWebsocketDialer(address, f.config)
+	if err != nil {
+		return nil, err
+	}
+	return portforward.NewFallbackDialer(dialer, old, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/test/long"
+)
+
+// ended returns an error until the pod's container has ended once, with a reason.
+func ended(reason string) func(p *corev1.Pod) error {
+	return func(p *corev1.Pod) error {
+		for _, s := range p.Status.ContainerStatuses {
+			if t := s.State.Terminated; t != nil && t.Reason == reason {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s", nodetest.Describe(p.Status))
+	}
+}
+
+// A bystander answers its liveness probe all the time. It does not restart while other pods do what they can.
+func TestAHostilePodStopsNoOther(t *testing.T) {
+	long.Test(t)
+	image := appImage(t)
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	alive := &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 10, FailureThreshold: 3, ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(8080)}}}
+	c.create(t, ns, "bystander", corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image, LivenessProbe: alive, ReadinessProbe: alive}}})
+	bystander := c.waitPod(t, ns, "bystander", "it is ready", isReady)
+	limit := func(memory, storage string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourceEphemeralStorage: resource.MustParse(storage)}}
+	}
+	for _, a := range []struct {
+		name  string
+		args  []string
+		check func(p *corev1.Pod) error
+	}{
+		{"forks", []string{"fork"}, ended("OOMKilled")},
+		{"fills", []string{"fill", "/big"}, succeeded},
+		{"prints", []string{"print"}, isReady},
+		{"connects", []string{"connect", bystander.Status.PodIP + ":8080", "100000"}, isReady},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			c.create(t, ns, a.name, corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
+				Name: "main", Image: image, Args: a.args, Resources: limit("256Mi", "64Mi"),
+			}}})
+			c.waitPod(t, ns, a.name, "its state", a.check)
+			c.waitPod(t, ns, "bystander", "it is ready", isReady)
+			c.delete(t, ns, a.name)
+		})
+	}
+	p := c.waitPod(t, ns, "bystander", "it is ready", isReady)
+	if s := p.Status.ContainerStatuses[0]; s.RestartCount != 0 || p.Annotations[runtime.Annotation] != runtime.Sandboxed {
+		t.Errorf("the bystander has restarted: %s", nodetest.Describe(p.Status))
+	}
+}

@@ -1,0 +1,88 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/images/guard"
+	"github.com/strata-platform/strata/internal/local/machine/images/registry"
+	"github.com/strata-platform/strata/internal/local/machine/network/outside"
+	"github.com/strata-platform/strata/teams"
+)
+
+// RegistryPort is the name of the reserved port of the home's registry.
+const RegistryPort = "registry"
+
+// openImages opens the images of the home for its pods, and the registry that serves them.
+func openImages(h home.Home, secret string) (*images.Images, *registry.Server, error) {
+	kept, err := images.Open(h.Images(), images.Options{Registry: images.Host, Transport: guard.Transport(outside.Rules{})})
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the images: %w", err)
+	}
+	return kept, registry.New(kept.Store(), images.Host, images.Compressed, registryLogin(secret)), nil
+}
+
+// registryLogin returns the logins of the registry, which are those of the Git server: the engineer may do everything, the
+// account of a team may push and pull below the team's namespace, and its reader may pull there. Both may pull what is
+// shared.
+func registryLogin(secret string) registry.Login {
+	return func(user, password string) (registry.Grant, bool) {
+		if user == "" || subtle.ConstantTimeCompare([]byte(gitserver.Password(secret, user)), []byte(password)) != 1 {
+			return registry.Grant{}, false
+		}
+		if user == gitserver.Engineer {
+			all := func(string) bool { return true }
+			return registry.Grant{Pull: all, Push: all}, true
+		}
+		team, reads := strings.CutSuffix(user, gitserver.Reader(""))
+		namespace := teams.Team{Name: team}.Namespace()
+		grant := registry.Grant{Pull: func(repository string) bool {
+			return images.Within(repository, namespace) || images.Within(repository, images.Shared)
+		}}
+		if !reads {
+			grant.Push = func(repository string) bool { return images.Within(repository, namespace) }
+		}
+		return grant, true
+	}
+}
+
+const (
+	// collectEvery is the time between two garbage collections, and pressureEvery between two checks of the disk.
+	collectEvery  = time.Hour
+	pressureEvery = time.Minute
+)
+
+// collectImages removes unused images until ctx is done: every hour, and earlier when the disk is nearly full.
+func collectImages(ctx context.Context, kept *images.Images, log *slog.Logger) {
+	tick := time.NewTicker(pressureEvery)
+	defer tick.Stop()
+	var last time.Time
+	for {
+		full, err := kept.NearlyFull()
+		if err != nil {
+			log.Error("check the disk of the images", "error", err)
+		}
+		if full || time.Since(last) >= collectEvery {
+			last = time.Now()
+			removed, err := kept.Clean(ctx, full)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				log.Error("remove unused images", "error", err)
+			case removed.Files > 0:
+				log.Info("removed unused images", "references", removed.References, "bytes", removed.Bytes)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
