@@ -201,7 +201,7 @@ func TestVolumesHoldLargeFilesAndManyFiles(t *testing.T) {
 	c := realCluster(t)
 	keepsOwners(t, c)
 	ns := c.namespace(t)
-	main, _ := filesContainer("main", image, 0, "fill /plain/file 1024: \nfill /data/file 1024: \nmany /plain 10000: \nmany /data 10000: ")
+	main, _ := filesContainer("main", image, 0, "fill /plain/file 1024: ok\nfill /data/file 1024: ok\nmany /plain 10000: ok\nmany /data 10000: ok")
 	main.VolumeMounts = []corev1.VolumeMount{mount("plain", "/plain", ""), mount("data", "/data", "")}
 	c.create(t, ns, "large", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{main}, Volumes: []corev1.Volume{
 		emptyDir("plain", corev1.EmptyDirVolumeSource{}), c.claim(t, ns, "data"),
