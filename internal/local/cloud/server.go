@@ -66,7 +66,7 @@ func (s *Server) openTunnels(dir string) error {
 	if s.authority, err = openAuthority(dir, s.core.Now()); err != nil {
 		return err
 	}
-	certificate, err := s.authority.certify(s.hosts(), s.core.Now())
+	certificate, err := s.authority.certify(s.Hosts(), s.core.Now())
 	if err != nil {
 		return err
 	}

@@ -83,8 +83,8 @@ func (t *tunnels) serve() { _ = t.server.ServeTLS(t, "", "") }
 // stop ends all tunnels.
 func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close()) }
 
-// hosts returns Google's hosts that the emulator serves.
-func (s *Server) hosts() []string {
+// Hosts returns Google's hosts that the emulator serves.
+func (s *Server) Hosts() []string {
 	hosts := []string{"oauth2.googleapis.com"}
 	for _, svc := range s.core.Services() {
 		hosts = append(hosts, svc.Name)
@@ -98,9 +98,9 @@ func (s *Server) hosts() []string {
 // without a tunnel.
 func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
+	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.Hosts(), host) {
 		http.Error(w, fmt.Sprintf("no tunnel to %s: the emulated Google Cloud stands for port 443 of %s, and leads to no other address",
-			api.Printable(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
+			api.Printable(r.Host), strings.Join(s.Hosts(), ", ")), http.StatusForbidden)
 		return
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()

@@ -29,11 +29,29 @@ rules:
 - level: Metadata
 `
 
+// egress makes the API server open its connections to pods, Services and the node through a socket, because pods have no
+// addresses on this machine (Kubernetes, KEP-1281). The API server's working folder contains the socket, so that its
+// path is short.
+const egress = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+- name: cluster
+  connection:
+    proxyProtocol: HTTPConnect
+    transport:
+      uds:
+        udsName: %s
+`
+
 // start starts the programs in the order of their dependencies. The API server itself waits for etcd.
 func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	dir, p := c.home.Kubernetes(), c.pki()
 	policy := filepath.Join(dir, "audit-policy.yaml")
 	if err := home.KeepFile(policy, []byte(auditPolicy)); err != nil {
+		return err
+	}
+	selector := filepath.Join(dir, "egress.yaml")
+	if err := home.KeepFile(selector, fmt.Appendf(nil, egress, filepath.Base(c.home.PodsSocket()))); err != nil {
 		return err
 	}
 	if err := c.prepareStore(); err != nil {
@@ -77,7 +95,9 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--service-account-key-file="+p.cert("service-account"), "--service-account-signing-key-file="+p.key("service-account"),
 		"--service-cluster-ip-range="+serviceRange,
 		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
-		"--enable-admission-plugins=NodeRestriction",
+		// As on Google Kubernetes Engine, no Service takes over an address outside the cluster (CVE-2020-8554).
+		"--enable-admission-plugins=NodeRestriction,DenyServiceExternalIPs",
+		"--egress-selector-config-file="+selector,
 		// Many charts have privileged pods. The node simulates them like other pods.
 		"--allow-privileged",
 		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",

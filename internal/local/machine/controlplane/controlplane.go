@@ -4,9 +4,7 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -43,8 +41,6 @@ var serviceIP = net.IPv4(10, 96, 0, 1)
 var (
 	// Services is the range of the Services' addresses.
 	Services = netip.MustParsePrefix(serviceRange)
-	// Kubernetes is the address of the Service kubernetes in namespace default.
-	Kubernetes = netip.MustParseAddrPort("10.96.0.1:443")
 	// DNS is the address of the cluster's DNS server.
 	DNS = netip.MustParseAddr("10.96.0.10")
 	// Pods is the range of the pods' addresses, and Gateway the address of their gateway.
@@ -134,27 +130,6 @@ func freePort(h home.Home, name string) (int, error) {
 	}
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
-
-// Erase removes all data of a stopped control plane. An interrupted Erase has removed either all data or none.
-func Erase(h home.Home) error {
-	err := FinishErase(h)
-	if err == nil {
-		err = os.Rename(h.Kubernetes(), h.ErasedKubernetes())
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = FinishErase(h)
-	}
-	if err != nil {
-		return fmt.Errorf("erase the control plane: %w", err)
-	}
-	return nil
-}
-
-// FinishErase removes the rest of an interrupted Erase.
-func FinishErase(h home.Home) error { return os.RemoveAll(h.ErasedKubernetes()) }
 
 // Stop stops the control plane: first the clients of the API server, then the API server, then etcd.
 func (c *ControlPlane) Stop() {

@@ -12,6 +12,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
+// APIServerPid returns the PID of the API server, or 0 while it does not run.
+func (c *ControlPlane) APIServerPid() int {
+	for _, s := range c.States() {
+		if s.Name == "kube-apiserver" && s.Running {
+			return s.Pid
+		}
+	}
+	return 0
+}
+
 // Ready returns an error if a program does not run or the API server is not ready.
 func (c *ControlPlane) Ready(ctx context.Context) error {
 	for _, s := range c.States() {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -179,6 +180,19 @@ func (r *Runtime) keep(instance string, keeper *process.Keeper) {
 		return
 	}
 	r.kept[instance] = keeper
+}
+
+// Addresses returns the addresses of the running servers. It waits while a server starts or stops.
+func (r *Runtime) Addresses() []netip.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []netip.Addr
+	for _, s := range r.servers {
+		if a, err := netip.ParseAddr(s.address); err == nil {
+			found = append(found, a)
+		}
+	}
+	return found
 }
 
 // Stop stops the server of an instance and keeps its data.

@@ -19,11 +19,17 @@ func (h Home) Logs() string { return h.path("logs") }
 // Kubernetes returns the folder of the control plane's keys and data.
 func (h Home) Kubernetes() string { return h.path("kubernetes") }
 
+// PodsSocket returns the path of the socket through which the API server reaches the network of the pods.
+func (h Home) PodsSocket() string { return h.path("kubernetes", "pods.sock") }
+
 // ErasedKubernetes returns the path of the folder Kubernetes during its removal.
 func (h Home) ErasedKubernetes() string { return h.path("kubernetes.erased") }
 
 // Pods returns the folder of the pods' volumes and credentials.
 func (h Home) Pods() string { return h.path("pods") }
+
+// Volumes returns the folder of the persistent volumes. It outlives the pods.
+func (h Home) Volumes() string { return h.path("volumes") }
 
 // Google returns the folder of the emulated Google Cloud.
 func (h Home) Google() string { return h.path("google") }

@@ -16,6 +16,9 @@ import (
 const (
 	// firstPort is the lowest reserved port.
 	firstPort = 15000
+	// firstNodePort is the lowest node port of Kubernetes' Services. A team chooses its node ports, so reserved ports are
+	// lower: otherwise the team's Service could listen on the port of a home that is stopped.
+	firstNodePort = 30000
 	// firstOutgoing is the lowest port of outgoing connections if the kernel does not report it (Linux's own default).
 	firstOutgoing = 32768
 	// portTries bounds the search for a free port.
@@ -94,9 +97,9 @@ func listen(port int) (net.Listener, error) {
 }
 
 // freePort returns a free port that is not in taken. The port is below the kernel's range for outgoing connections,
-// because such a connection could take it while the home is stopped.
+// because such a connection could take it while the home is stopped, and below the node ports.
 func freePort(taken map[int]bool) (int, error) {
-	end := outgoingPorts()
+	end := min(outgoingPorts(), firstNodePort)
 	for range portTries {
 		port := 0
 		if end > firstPort {

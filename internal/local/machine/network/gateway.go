@@ -61,31 +61,15 @@ type Options struct {
 	Domain string
 	// Upstream resolves names outside the cluster. Nil means the resolvers in the host's /etc/resolv.conf.
 	Upstream dns.Upstream
+	// Names maps names outside the cluster, in lower case with a dot at the end, to the addresses with which the DNS server
+	// answers. ServeAddress gives these addresses a meaning.
+	Names map[string]netip.Addr
 	// Outside is the allow-list of addresses outside the cluster.
 	Outside outside.Rules
 	// Limits bounds each pod.
 	Limits Limits
-	// Listen returns a listener on the host, usually on a loopback address, for the node port or the load balancer of a
-	// Service's port, or an error that the log shows. Nil means none. The gateway closes the listener when the port is gone.
-	Listen func(port services.Port) (net.Listener, error)
 	// Log is required.
 	Log *slog.Logger
-}
-
-// Backend connects a pod to a server of the host that serves in place of pods. Its context ends with the connection.
-type Backend func(ctx context.Context, r Request) (net.Conn, error)
-
-// Request describes a connection to a Backend.
-type Request struct {
-	// Pod is the pod that connects. It is empty for connections from the host.
-	Pod Pod
-	// Network is tcp or udp.
-	Network string
-	// Address is the address that the client dialled, and Endpoint the endpoint behind it if that is a Service.
-	Address, Endpoint netip.AddrPort
-	// Service and Port name the Service and its port, if the client dialled one.
-	Service types.NamespacedName
-	Port    string
 }
 
 // Gateway connects the pods. Its methods may be called concurrently.
@@ -97,14 +81,13 @@ type Gateway struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	mu        sync.RWMutex
-	closed    bool
-	links     map[netip.Addr]*link
-	names     map[types.NamespacedName]*link
-	backends  map[any]Backend
-	flows     map[*flow]struct{}
-	listeners map[string]net.Listener
-	reserved  map[netip.Addr]bool
+	mu       sync.RWMutex
+	closed   bool
+	links    map[netip.Addr]*link
+	names    map[types.NamespacedName]*link
+	backends map[any]Backend
+	flows    map[*flow]struct{}
+	reserved map[netip.Addr]bool
 	// lastReserved is the address that Reserve returned last.
 	lastReserved netip.Addr
 	serving      sync.WaitGroup
@@ -137,9 +120,9 @@ func New(o Options) (*Gateway, error) {
 	o.Domain = cmp.Or(o.Domain, "cluster.local")
 	o.Limits = o.Limits.withDefaults()
 	g := &Gateway{options: o, links: map[netip.Addr]*link{}, names: map[types.NamespacedName]*link{}, backends: map[any]Backend{}, reserved: map[netip.Addr]bool{},
-		flows: map[*flow]struct{}{}, listeners: map[string]net.Listener{}}
+		flows: map[*flow]struct{}{}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Upstream: o.Upstream, Allowed: g.allowedAnswer}
+	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Names: o.Names, Upstream: o.Upstream, Allowed: g.allowedAnswer}
 	g.view.Store(g.newView(State{}))
 	return g, nil
 }
@@ -150,38 +133,6 @@ func (g *Gateway) allowedAnswer(a netip.Addr) error {
 		return &outside.Denied{Address: a, Reason: "an address of the cluster"}
 	}
 	return g.options.Outside.Check(a)
-}
-
-// ServeService makes a backend serve all ports of a Service, in place of its endpoints. NetworkPolicies see the dialled
-// address. A nil backend ends this for new connections.
-func (g *Gateway) ServeService(service types.NamespacedName, b Backend) { g.serve(service, b) }
-
-// ServeAddress makes a backend serve an address, such as 169.254.169.254:80 for the metadata server. A nil backend ends
-// this for new connections.
-func (g *Gateway) ServeAddress(address netip.AddrPort, b Backend) { g.serve(address, b) }
-
-// servedPod is the key of a pod's backend.
-type servedPod types.NamespacedName
-
-// ServePod makes a backend serve the address of a pod that runs without a link, as a process of the host. NetworkPolicies
-// see the pod. A nil backend ends this for new connections.
-func (g *Gateway) ServePod(pod types.NamespacedName, b Backend) { g.serve(servedPod(pod), b) }
-
-func (g *Gateway) serve(key any, b Backend) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if b == nil {
-		delete(g.backends, key)
-		return
-	}
-	g.backends[key] = b
-}
-
-// backend returns the backend of a key, or nil.
-func (g *Gateway) backend(key any) Backend {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.backends[key]
 }
 
 // linkAt returns the link of the pod with an address, or nil.
@@ -198,7 +149,7 @@ func (g *Gateway) linkOf(pod types.NamespacedName) *link {
 	return g.names[pod]
 }
 
-// Close detaches all pods, closes all connections and listeners, and waits for them.
+// Close detaches all pods, closes all connections and the listeners of Accept, and waits for them.
 func (g *Gateway) Close() {
 	g.cancel()
 	g.mu.Lock()
@@ -206,9 +157,6 @@ func (g *Gateway) Close() {
 	links := make([]*link, 0, len(g.links))
 	for _, l := range g.links {
 		links = append(links, l)
-	}
-	for _, l := range g.listeners {
-		l.Close()
 	}
 	g.mu.Unlock()
 	for _, l := range links {

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/strata-platform/strata/internal/local/machine/network/services"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestAPodReaches(t *testing.T) {
@@ -197,33 +196,32 @@ func TestAffinityKeepsAnEndpoint(t *testing.T) {
 	}
 }
 
-func TestAListenerFollowsItsService(t *testing.T) {
-	opened := make(chan net.Listener, 1)
-	g := open(t, func(o *Options) {
-		o.Listen = func(services.Port) (net.Listener, error) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err == nil {
-				opened <- l
-			}
-			return l, err
-		}
-	})
+func TestAListenerLeadsToItsServiceUntilTheGatewayCloses(t *testing.T) {
+	g := open(t, nil)
 	answer(t, attach(t, g, 2), 80, "two")
 	web, endpoints := service("web", "10.96.1.1", 80, 80, corev1.ProtocolTCP, 2)
-	web.Spec.Ports[0].NodePort = 30080
 	g.Update(State{}.with(web, endpoints))
-	address := (<-opened).Addr().String()
-	conn, err := net.DialTimeout("tcp", address, deadline)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.Accept(l, types.NamespacedName{Namespace: web.Namespace, Name: web.Name}, 80)
+	}()
+	conn, err := net.DialTimeout("tcp", l.Addr().String(), deadline)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := exchange(conn, "hello"); err != nil || got != "two 10.244.0.1 hello" {
 		t.Errorf("the node port answers %q, %v", got, err)
 	}
-	g.Update(State{})
-	if conn, err := net.DialTimeout("tcp", address, deadline); err == nil {
+	g.Close()
+	<-ended
+	if conn, err := net.DialTimeout("tcp", l.Addr().String(), deadline); err == nil {
 		conn.Close()
-		t.Error("the node port listens after its Service is gone")
+		t.Error("the listener is open after the end of the gateway")
 	}
 }
 

@@ -171,3 +171,8 @@ func (s State) with(service *corev1.Service, endpoints *discoveryv1.EndpointSlic
 	s.EndpointSlices = append(s.EndpointSlices, endpoints)
 	return s
 }
+
+// endpoint returns an endpoint that is no pod.
+func endpoint(address string) discoveryv1.Endpoint {
+	return discoveryv1.Endpoint{Addresses: []string{address}}
+}

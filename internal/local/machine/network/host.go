@@ -24,8 +24,21 @@ func (g *Gateway) Dial(ctx context.Context, pod types.NamespacedName, port uint1
 	return nil, fmt.Errorf("connect to port %d of pod %s: the pod is not attached to the network", port, pod)
 }
 
+// DialAddress connects the host to a TCP port at an address of a pod or a Service, for the API server. NetworkPolicies do
+// not apply, as for Dial. The connection closes when ctx ends.
+func (g *Gateway) DialAddress(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	if !g.options.Pods.Contains(to.Addr()) && !g.options.Services.Contains(to.Addr()) {
+		return nil, &Rejected{to, "it is no address of a pod or a Service"}
+	}
+	f, conn, err := g.connect(ctx, client{ip: g.options.Address}, corev1.ProtocolTCP, to)
+	if err != nil {
+		return nil, err
+	}
+	return newOwned(g, f, conn), nil
+}
+
 // DialService connects the host to a TCP port of a Service, given by number or by name. For NetworkPolicies the client has
-// the address `from`, such as that of a browser, or the gateway's if it is zero. The connection closes when a policy denies
+// the address `from`, such as that of a browser. If it is zero, the client is the node itself, and no policy applies. The connection closes when a policy denies
 // it, and when ctx ends.
 func (g *Gateway) DialService(ctx context.Context, service types.NamespacedName, port string, from netip.Addr) (net.Conn, error) {
 	if !from.IsValid() {
@@ -45,6 +58,16 @@ func (g *Gateway) DialService(ctx context.Context, service types.NamespacedName,
 		return newOwned(g, f, conn), nil
 	}
 	return nil, fmt.Errorf("connect to Service %s: it has no TCP port %q", service, port)
+}
+
+// begin registers a use of the gateway for which Close waits. It returns false after Close.
+func (g *Gateway) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.serving.Add(1)
+	}
+	return !g.closed
 }
 
 // owned is a connection of the host that ends its flow when it closes.
@@ -89,45 +112,17 @@ const (
 	acceptPause = 100 * time.Millisecond
 )
 
-// listen opens and closes the listeners of node ports and load balancers.
-func (g *Gateway) listen(v *view) {
-	if g.options.Listen == nil {
+// Accept relays the connections of a listener on the host to a port of a Service, such as a node port or the port of a load
+// balancer. It returns when the listener is closed; the end of the gateway closes it, too. For NetworkPolicies a client
+// has its own address.
+func (g *Gateway) Accept(l net.Listener, service types.NamespacedName, port uint16) {
+	if !g.begin() {
+		l.Close()
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return
-	}
-	wanted := map[string]bool{}
-	for p := range v.table.All {
-		if p.Protocol != corev1.ProtocolTCP || p.NodePort == 0 && !p.LoadBalancer {
-			continue
-		}
-		// A change of any of these fields needs another listener.
-		name := fmt.Sprintf("%s/%s:%d:%d:%t", p.Service, p.Name, p.Number, p.NodePort, p.LoadBalancer)
-		wanted[name] = true
-		if g.listeners[name] != nil {
-			continue
-		}
-		l, err := g.options.Listen(*p)
-		if err != nil {
-			g.options.Log.Error("listen for a Service", "service", p.Service.String(), "port", p.Number, "error", err)
-			continue
-		}
-		g.listeners[name] = l
-		g.serving.Go(func() { g.accept(l, p.Service, p.Number) })
-	}
-	for name, l := range g.listeners {
-		if !wanted[name] {
-			l.Close()
-			delete(g.listeners, name)
-		}
-	}
-}
-
-// accept relays the connections of one listener to a Service until the listener is closed.
-func (g *Gateway) accept(l net.Listener, service types.NamespacedName, port uint16) {
+	defer g.serving.Done()
+	stop := context.AfterFunc(g.ctx, func() { l.Close() })
+	defer stop()
 	slots := make(chan struct{}, maxHostConnections)
 	for {
 		conn, err := l.Accept()

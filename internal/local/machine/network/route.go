@@ -53,7 +53,7 @@ func (c client) pod() Pod {
 // every other address is an error.
 func (g *Gateway) targets(c client, protocol corev1.Protocol, to netip.AddrPort) ([]target, error) {
 	request := Request{Pod: c.pod(), Network: networks[protocol], Address: to, Endpoint: to}
-	if b := g.backend(to); b != nil {
+	if b := g.addressBackend(to); b != nil {
 		return []target{backendTarget(b, to, request)}, nil
 	}
 	table := g.view.Load().table
@@ -127,7 +127,16 @@ func (g *Gateway) podTarget(c client, e services.Endpoint, request Request) (tar
 		request.Endpoint = e.Address
 		return backendTarget(b, e.Address, request), nil
 	}
-	return target{}, &Rejected{e.Address, "no pod with this address is attached"}
+	if g.options.Pods.Contains(e.Address.Addr()) || g.options.Services.Contains(e.Address.Addr()) {
+		return target{}, &Rejected{e.Address, "no pod with this address is attached"}
+	}
+	// A Service without a selector may have endpoints outside the cluster.
+	if err := g.options.Outside.Check(e.Address.Addr()); err != nil {
+		return target{}, err
+	}
+	return target{to: e.Address, open: func(ctx context.Context) (net.Conn, error) {
+		return g.options.Outside.Dial(ctx, request.Network, e.Address)
+	}}, nil
 }
 
 // connect opens a connection for a client, and registers it as a flow. The caller ends the flow and closes the connection.

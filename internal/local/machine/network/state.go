@@ -68,7 +68,6 @@ func (g *Gateway) Update(s State) {
 			f.cancel()
 		}
 	}
-	g.listen(v)
 }
 
 // serves reports whether a flow's endpoint is one of its Service.
@@ -110,8 +109,13 @@ func (g *Gateway) end(f *flow) {
 	delete(g.flows, f)
 }
 
-// allows returns nil if the NetworkPolicies allow a connection.
+// allows returns nil if the NetworkPolicies allow a connection. The connections of the gateway's own address are those of
+// the node, which no policy denies (Kubernetes, "Network Policies": "traffic to and from the node where a Pod is running is
+// always allowed").
 func (g *Gateway) allows(from, to netip.Addr, protocol corev1.Protocol, port uint16) error {
+	if from == g.options.Address {
+		return nil
+	}
 	v := g.view.Load()
 	return v.policies.Allows(g.peer(v, from), g.peer(v, to), protocol, port)
 }

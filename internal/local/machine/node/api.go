@@ -13,8 +13,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/logs"
 )
 
-// portName is the name of the reserved port of the node's API.
-const portName = "node"
+// PortName is the name of the reserved port of the node's API.
+const PortName = "node"
 
 // headerTimeout is how long a client may take to send the header of a request.
 const headerTimeout = 10 * time.Second

@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -27,12 +26,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/images/unpack"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
-	"github.com/strata-platform/strata/internal/local/machine/network/follow"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
@@ -74,7 +74,7 @@ var shared struct {
 }
 
 // realCluster returns the shared cluster. The first call starts it.
-func realCluster(t *testing.T) *cluster {
+func realCluster(t testing.TB) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the programs of a control plane")
@@ -127,19 +127,17 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := provisioner.Start(ctx, plane.AdminConfig(), log); err != nil {
+	volumes := storage.Folder(h.Volumes())
+	if err := provisioner.Start(ctx, provisioner.Options{Config: plane.AdminConfig(), Volumes: volumes, Node: controlplane.NodeName, Log: log}); err != nil {
 		cancel()
 		return nil, err
 	}
-	gateway, err := newGateway()
+	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: h, Plane: plane, NodePort: PortName, Google: testGoogle(), Log: log})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	go func() {
-		_ = follow.Run(ctx, informers.NewSharedInformerFactory(client, 0), gateway.Update, nil)
-		gateway.Close()
-	}()
+	undo = append(undo, pods.Close)
 	// The limit is far above the images of the tests, and quick to exceed.
 	store, err := images.Open(h.Images(), images.Options{Registry: images.Host, Unpacked: unpack.Limits{Bytes: 1 << 30}})
 	if err != nil {
@@ -150,9 +148,9 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+			Network: pods.Gateway, Images: store,
 			Runsc: func(ctx context.Context) (string, error) { return tools.Path(ctx, "runsc") },
-			Pods:  h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
+			Pods:  h.Pods(), Volumes: volumes, Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
 		}, func(n *Node) { ready <- n })
 	}()
 	var running *Node
@@ -210,7 +208,7 @@ func guestProgram(repository, env string) catalogue.Image {
 }
 
 // namespace creates a namespace for one test and waits for its default service account.
-func (c *cluster) namespace(t *testing.T) string {
+func (c *cluster) namespace(t testing.TB) string {
 	t.Helper()
 	made, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
@@ -225,7 +223,7 @@ func (c *cluster) namespace(t *testing.T) string {
 }
 
 // create creates a pod.
-func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSpec) *corev1.Pod {
+func (c *cluster) create(t testing.TB, namespace, name string, spec corev1.PodSpec) *corev1.Pod {
 	t.Helper()
 	made, err := c.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}, Spec: spec,
@@ -237,7 +235,7 @@ func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSp
 }
 
 // waitPod waits until check returns nil for a pod, and returns the pod.
-func (c *cluster) waitPod(t *testing.T, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
+func (c *cluster) waitPod(t testing.TB, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
 	nodetest.Eventually(t, what, func() (err error) {

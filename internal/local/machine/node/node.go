@@ -11,12 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -42,7 +40,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
+	"github.com/strata-platform/strata/internal/local/machine/node/usage"
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 // Options configures the node. All fields are required.
@@ -56,6 +56,8 @@ type Options struct {
 	Catalogue catalogue.Catalogue
 	// Pods is the folder of the pods' files. Logs is the folder of the logs.
 	Pods, Logs string
+	// Volumes is the folder of the persistent volumes.
+	Volumes storage.Folder
 	// Processes starts the pods' programs and reports their states.
 	Processes *process.Set
 	// Network connects the pods. Its state follows the cluster's objects.
@@ -64,8 +66,6 @@ type Options struct {
 	Images *images.Images
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
-	// Kubernetes is the address of the Service kubernetes, at which pods reach the API server.
-	Kubernetes netip.AddrPort
 	// Listen listens on the reserved loopback port of a name.
 	Listen func(name string) (net.Listener, error)
 	// TLS configures the server of the node's API. It must accept only the API server as a client.
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
-	listener, err := o.Listen(portName)
+	listener, err := o.Listen(PortName)
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	defer broadcaster.Shutdown()
 
 	sandboxes, err := sandboxed.New(ctx, sandboxed.Options{
-		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Kubernetes: o.Kubernetes, Output: os.Stderr, Log: o.Log,
+		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Output: os.Stderr, Log: o.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
@@ -167,6 +167,10 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		}
 	}
 	defer n.serve(listener, o.TLS)()
+	if err := os.MkdirAll(o.Pods, 0o700); err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	go usage.Watch(ctx, usage.Options{Pods: n.watched, Dir: o.Pods, Reserve: usage.Reserve, Pod: usage.Pod, Files: usage.Files, Log: o.Log})
 	go func() { _ = podController.Run(ctx, podWorkers) }()
 	go func() { _ = nodeController.Run(ctx) }()
 	select {
@@ -194,14 +198,15 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 	n := &Node{client: client, lister: podLister, log: o.Log, running: map[string]*hosted{}, notify: func(*corev1.Pod) {}}
 	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
 	n.host = pod.Host{
-		Client: client,
+		Client:   client,
+		Services: func() ([]*corev1.Service, error) { return serviceLister.List(labels.Everything()) },
 		// A pod's annotation names the first of these runtimes that runs one of its containers.
 		Runtimes: runtime.List{
 			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services, Network: o.Network},
 			sandboxes,
 			simulated.Runtime{},
 		},
-		Dir: o.Pods, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,
+		Dir: o.Pods, Volumes: o.Volumes, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,
 		Notify:  func(p *corev1.Pod) { n.notify(p) },
 		Closing: n.closing.Load,
 	}
@@ -210,35 +215,3 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 
 // podWorkers is the number of pods that the node starts or stops concurrently.
 const podWorkers = 10
-
-// stopAll stops all pods concurrently. While they stop, they can still reach each other.
-func (n *Node) stopAll() {
-	n.closing.Store(true)
-	n.mu.Lock()
-	running := slices.Collect(maps.Values(n.running))
-	n.mu.Unlock()
-	var group sync.WaitGroup
-	for _, p := range running {
-		group.Go(p.Stop)
-	}
-	group.Wait()
-}
-
-// podsIn returns the pods of a namespace that run on the node.
-func (n *Node) podsIn(namespace string) []service.Pod {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var list []service.Pod
-	for _, p := range n.running {
-		if p.Object().Namespace == namespace {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// DialService connects to a ready pod of a Service, as a pod of this node would. It finds only pods that run as
-// processes.
-func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
-	return n.services.Dial(namespace, service, port)
-}

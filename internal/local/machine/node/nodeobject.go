@@ -19,6 +19,8 @@ func nodeObject(o Options, port int) *corev1.Node {
 			corev1.LabelOSStable:   "linux",
 			corev1.LabelArchStable: runtime.GOARCH,
 		}},
+		// Tools read the range. The addresses come from the network itself.
+		Spec: corev1.NodeSpec{PodCIDR: o.Network.Pods().String(), PodCIDRs: []string{o.Network.Pods().String()}},
 		Status: corev1.NodeStatus{
 			Capacity:        environment.Capacity(),
 			Allocatable:     environment.Capacity(),

@@ -38,7 +38,7 @@ var app struct {
 }
 
 // appImage returns the reference of the app's image in a registry that lives as long as the test.
-func appImage(t *testing.T) string {
+func appImage(t testing.TB) string {
 	t.Helper()
 	if goruntime.GOOS != "linux" {
 		t.Skip("sandboxes need Linux")

@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -40,7 +41,7 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 	}}})
 	clock := clocktesting.NewFakeClock(time.Now())
 	object, podDir := c.create(t, ns, "bearer", spec), t.TempDir()
-	volumes := volume.New(environment.Resolver{Client: c.Interface, Pod: func() *corev1.Pod { return object }}, podDir, clock, func(err error) { t.Error(err) })
+	volumes := volume.New(environment.Resolver{Client: c.Interface, Pod: func() *corev1.Pod { return object }}, podDir, storage.Folder(t.TempDir()), clock, func(err error) { t.Error(err) })
 	volumes.Start(t.Context(), func() {})
 	if err := volumes.Prepare(t.Context()); err != nil {
 		t.Fatal(err)

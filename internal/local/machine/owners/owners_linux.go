@@ -25,6 +25,23 @@ func Of(path string) (Record, error) {
 	return r, nil
 }
 
+// OfOpen is Of for a file or folder that is open for reading.
+func OfOpen(file *os.File) (Record, error) {
+	r, err := read(file)
+	if err != nil {
+		return Record{}, fmt.Errorf("read the owner of %s: %w", file.Name(), err)
+	}
+	return r, nil
+}
+
+// SetOpen is Set for a file or folder that is open for reading.
+func SetOpen(file *os.File, r Record) error {
+	if err := write(file, r); err != nil {
+		return fmt.Errorf("set the owner of %s: %w", file.Name(), err)
+	}
+	return nil
+}
+
 // Set writes the record of a file or folder. It does not follow a link, and returns an error for one. The file must
 // belong to the current user, who must be able to read and write it.
 func Set(path string, r Record) error {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,15 +21,20 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/long"
 )
 
-const namespace = "default"
+const (
+	namespace = "default"
+	node      = "somewhere"
+)
 
-// cluster returns a control plane that provisions simulated volumes. Its node is only an object that accepts pods.
-func cluster(t *testing.T) kubernetes.Interface {
+// cluster returns a control plane that provisions volumes, and their folder. Its node is only an object that accepts pods.
+// The home has the class of an earlier version.
+func cluster(t *testing.T) (kubernetes.Interface, storage.Folder) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the programs of a control plane")
@@ -50,28 +58,34 @@ func cluster(t *testing.T) kubernetes.Interface {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	if err := Start(ctx, plane.AdminConfig(), slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+	earlier := class()
+	earlier.Name, earlier.Provisioner = earlierClass, storage.EarlierProvisioner
+	if _, err := client.StorageV1().StorageClasses().Create(ctx, earlier, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	volumes := storage.Folder(h.Volumes())
+	if err := Start(ctx, Options{Config: plane.AdminConfig(), Volumes: volumes, Node: node, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	room := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("10")}
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "somewhere"},
+	object := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{corev1.LabelHostname: node}},
 		Status: corev1.NodeStatus{
 			Capacity: room, Allocatable: room,
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now()}},
 		},
 	}
-	if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	return client
+	return client, volumes
 }
 
 func TestAClaimOfNoClassIsBoundOnceAPodNeedsItAndItsVolumeGoesWithIt(t *testing.T) {
 	long.Test(t)
-	client := cluster(t)
+	client, volumes := cluster(t)
 	claims := client.CoreV1().PersistentVolumeClaims(namespace)
-	if _, err := claims.Create(t.Context(), claim("data", nil), metav1.CreateOptions{}); err != nil {
+	if _, err := claims.Create(t.Context(), claim("data"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the claim waits for a pod", func() error { return told(t, client, "data", "WaitForFirstConsumer") })
@@ -91,8 +105,12 @@ func TestAClaimOfNoClassIsBoundOnceAPodNeedsItAndItsVolumeGoesWithIt(t *testing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if volume.Annotations["strata.dev/runtime"] != "simulated" || volume.Spec.Capacity.Storage().String() != "1Gi" {
-		t.Errorf("the volume has the annotations %v and %s", volume.Annotations, volume.Spec.Capacity.Storage())
+	path, err := volumes.Find(volume.Name, namespace)
+	if err != nil || volume.Spec.Local == nil || volume.Spec.Local.Path != path || volume.Spec.Capacity.Storage().String() != "1Gi" {
+		t.Errorf("the volume is %+v, its folder %s, %v", volume.Spec, path, err)
+	}
+	if _, err := volumes.Find(volume.Name, "kube-system"); err == nil {
+		t.Error("another namespace finds the folder")
 	}
 	eventually(t, "the pod is scheduled", func() error {
 		p, err := client.CoreV1().Pods(namespace).Get(t.Context(), "user-of-data", metav1.GetOptions{})
@@ -117,18 +135,55 @@ func TestAClaimOfNoClassIsBoundOnceAPodNeedsItAndItsVolumeGoesWithIt(t *testing.
 		return fmt.Errorf("it is there: %w", err)
 	})
 
-	if _, err := claims.Create(t.Context(), claim("picky", &metav1.LabelSelector{MatchLabels: map[string]string{"disk": "fast"}}), metav1.CreateOptions{}); err != nil {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the volume: %v", err)
+	}
+
+	block := corev1.PersistentVolumeBlock
+	for name, change := range map[string]func(c *corev1.PersistentVolumeClaimSpec){
+		"selector": func(c *corev1.PersistentVolumeClaimSpec) {
+			c.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"disk": "fast"}}
+		},
+		"block": func(c *corev1.PersistentVolumeClaimSpec) { c.VolumeMode = &block },
+	} {
+		refused := claim(name)
+		change(&refused.Spec)
+		if _, err := claims.Create(t.Context(), refused, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		use(t, client, name)
+		eventually(t, "the claim "+name+" is refused", func() error { return told(t, client, name, "ProvisioningFailed") })
+	}
+
+	classes, err := client.StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	use(t, client, "picky")
-	eventually(t, "the claim that selects a volume is refused", func() error { return told(t, client, "picky", "ProvisioningFailed") })
+	for _, c := range classes.Items {
+		if c.Annotations[defaultClass] != strconv.FormatBool(c.Name == Class) {
+			t.Errorf("class %s has the annotations %v, want only %s as the default", c.Name, c.Annotations, Class)
+		}
+	}
+	old := claim("earlier")
+	old.Spec.StorageClassName = new(string)
+	*old.Spec.StorageClassName = earlierClass
+	if _, err := claims.Create(t.Context(), old, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	use(t, client, "earlier")
+	eventually(t, "a claim of the earlier class is bound", func() error {
+		found, err := claims.Get(t.Context(), "earlier", metav1.GetOptions{})
+		if err == nil && found.Status.Phase != corev1.ClaimBound {
+			err = fmt.Errorf("its phase is %s", found.Status.Phase)
+		}
+		return err
+	})
 }
 
-func claim(name string, selector *metav1.LabelSelector) *corev1.PersistentVolumeClaim {
+func claim(name string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			Selector:    selector,
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},

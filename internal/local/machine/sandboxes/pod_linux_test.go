@@ -18,6 +18,8 @@ func TestPods(t *testing.T) {
 	t.Run("a process has what its description says", func(t *testing.T) { testFacts(t, h) })
 	t.Run("containers share network, memory and processes", func(t *testing.T) { testShared(t, h) })
 	t.Run("files are those of the description", func(t *testing.T) { testFiles(t, h) })
+	t.Run("sub paths", func(t *testing.T) { testSubPaths(t, h) })
+	t.Run("owners", func(t *testing.T) { testOwners(t, h) })
 	t.Run("exec, terminal and signals", func(t *testing.T) { testExec(t, h) })
 	t.Run("limits", func(t *testing.T) { testLimits(t, h) })
 	t.Run("a pod leaves nothing behind", func(t *testing.T) { testLeftovers(t, h) })

@@ -35,7 +35,7 @@ type Client struct {
 // Connect returns a client for the home's supervisor, whether or not it runs.
 func Connect(h home.Home) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		path, done, err := socketPath(h)
+		path, done, err := home.SocketPath(h.Socket())
 		if err != nil {
 			return nil, err
 		}

@@ -3,11 +3,9 @@ package supervisor
 import (
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
@@ -59,19 +57,9 @@ type controlError struct {
 // listenControl listens on the control socket. The caller holds the home's lock, so an existing socket belongs to a
 // killed supervisor.
 func listenControl(h home.Home) (net.Listener, error) {
-	if err := os.Remove(h.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("listen on the control socket: %w", err)
-	}
-	path, done, err := socketPath(h)
+	l, err := home.ListenUnix(h.Socket())
 	if err != nil {
 		return nil, fmt.Errorf("listen on the control socket: %w", err)
 	}
-	defer done()
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("listen on the control socket: %w", err)
-	}
-	// Only this process may be able to resolve the path. Run removes the file by its real name.
-	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	return l, os.Chmod(h.Socket(), 0o600)
+	return l, nil
 }

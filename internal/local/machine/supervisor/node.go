@@ -11,7 +11,9 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/node"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 const (
@@ -46,20 +48,23 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	running, cancel := context.WithCancel(context.Background())
-	gateway, err := startNetwork(running, plane, c.log)
+	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: c.home, Plane: plane, NodePort: node.PortName, Google: c.google, Log: c.log})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	options := node.Options{
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Network: gateway, Images: c.images, Kubernetes: controlplane.Kubernetes,
+		Network: pods.Gateway, Images: c.images,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
-		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+		Pods:  c.home.Pods(), Volumes: storage.Folder(c.home.Volumes()), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
-	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
-	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
+	// The provisioner runs until the node stops, because pods wait for its volumes.
+	if err := provisioner.Start(running, provisioner.Options{
+		Config: plane.AdminConfig(), Volumes: storage.Folder(c.home.Volumes()), Node: controlplane.NodeName, Log: c.log,
+	}); err != nil {
 		cancel()
+		pods.Close()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	n := &localNode{cancel: cancel, done: make(chan struct{})}
@@ -67,6 +72,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	var once sync.Once
 	go func() {
 		defer close(n.done)
+		defer pods.Close()
 		n.run(running, func() error {
 			err := node.Run(running, options, func(up *node.Node) {
 				n.mu.Lock()

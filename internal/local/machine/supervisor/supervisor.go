@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images/registry"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
 	"github.com/strata-platform/strata/internal/toolchain"
@@ -153,6 +154,7 @@ func (s *supervisor) open() error {
 	if s.google, err = cloud.New(cloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: s.databases}); err != nil {
 		return err
 	}
+	s.cluster.google = &google.Cloud{Hosts: s.google.Hosts(), Handler: s.google, Instances: s.databases.Addresses}
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}

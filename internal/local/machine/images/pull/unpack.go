@@ -71,6 +71,7 @@ func (j *job) convert(ctx context.Context, file *os.File, manifest *v1.Manifest,
 	if err != nil {
 		return unpack.Contents{}, err
 	}
+	image.AddMountPoints()
 	return image.Close(label)
 }
 

@@ -62,6 +62,12 @@ func (l layer) archive(t testing.TB) []byte {
 // unpacked unpacks streams into an image.
 func unpacked(t testing.TB, limits unpack.Limits, streams ...[]byte) (fs.FS, unpack.Contents, error) {
 	t.Helper()
+	return unpackedThen(t, limits, func(*unpack.Image) {}, streams...)
+}
+
+// unpackedThen unpacks streams into an image, and calls then before the image is closed.
+func unpackedThen(t testing.TB, limits unpack.Limits, then func(*unpack.Image), streams ...[]byte) (fs.FS, unpack.Contents, error) {
+	t.Helper()
 	file, err := os.OpenFile(filepath.Join(t.TempDir(), "image"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +83,7 @@ func unpacked(t testing.TB, limits unpack.Limits, streams ...[]byte) (fs.FS, unp
 			return nil, unpack.Contents{}, err
 		}
 	}
+	then(image)
 	contents, err := image.Close(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -242,4 +249,28 @@ func FuzzLayer(f *testing.F) {
 			listing(t, image)
 		}
 	})
+}
+
+func TestMountPointsAreAddedWhereTheyCanBe(t *testing.T) {
+	const account = " var/ var/run/ var/run/secrets/ var/run/secrets/kubernetes.io/ var/run/secrets/kubernetes.io/serviceaccount/"
+	for name, c := range map[string]struct {
+		layer layer
+		want  string
+	}{
+		"to an empty image":              {nil, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf= proc/ sys/ tmp/" + account},
+		"existing files stay":            {layer{file("etc/hosts", "1")}, "dev/ etc/ etc/hostname= etc/hosts=1 etc/resolv.conf= proc/ sys/ tmp/" + account},
+		"a link stays":                   {layer{symlink("etc/resolv.conf", "/run/x"), file("var", "1")}, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf>/run/x proc/ sys/ tmp/ var=1"},
+		"a link to a folder is followed": {layer{symlink("var", "../../v"), file("etc", "1")}, "dev/ etc=1 proc/ sys/ tmp/ v/ v/run/ v/run/secrets/ v/run/secrets/kubernetes.io/ v/run/secrets/kubernetes.io/serviceaccount/ var>../../v"},
+		"a loop of links has no effect":  {layer{symlink("var", "var"), symlink("etc", "etc")}, "dev/ etc>etc proc/ sys/ tmp/ var>var"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image, _, err := unpackedThen(t, unpack.Limits{}, (*unpack.Image).AddMountPoints, c.layer.archive(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(listing(t, image), " "); got != c.want {
+				t.Errorf("the tree is %q, want %q", got, c.want)
+			}
+		})
+	}
 }

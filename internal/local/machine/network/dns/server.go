@@ -26,7 +26,9 @@ const (
 type Server struct {
 	// Zone returns the current zone.
 	Zone func() *Zone
-	// Upstream resolves names outside the zone. Nil means that they do not exist.
+	// Names maps names outside the zone, in lower case with a dot at the end, to the addresses that the server answers with.
+	Names map[string]netip.Addr
+	// Upstream resolves other names outside the zone. Nil means that they do not exist.
 	Upstream Upstream
 	// Allowed returns an error for the IPv4 addresses of outside names that pods may not reach. The server removes such
 	// addresses from answers, so that a name of an attacker never resolves to an address of the host.
@@ -108,6 +110,10 @@ func (s *Server) resolve(ctx context.Context, q dnsmessage.Question, reply *dnsm
 	for range maxAliases {
 		name := strings.ToLower(q.Name.String())
 		found, own := zone.lookup(name)
+		if address, ok := s.Names[name]; ok && !own {
+			reply.Answers = append(reply.Answers, (&records{addresses: []netip.Addr{address}}).answers(q)...)
+			return
+		}
 		if !own {
 			s.forward(ctx, q, reply)
 			return

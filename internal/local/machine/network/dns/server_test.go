@@ -163,6 +163,19 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+func TestOwnNamesPrecedeTheUpstream(t *testing.T) {
+	s := testServer(t)
+	s.Names = map[string]netip.Addr{"sqladmin.googleapis.com.": netip.MustParseAddr("199.36.153.8"), "web.shop.svc.cluster.local.": netip.MustParseAddr("9.9.9.9")}
+	for name, want := range map[string]string{
+		"SQLadmin.googleapis.com.":    "Success 199.36.153.8",
+		"web.shop.svc.cluster.local.": "Success 10.96.1.1", // The cluster's names are its own.
+	} {
+		if got := told(t, s.Answer(t.Context(), query(t, name, dnsmessage.TypeA), false)); got != want {
+			t.Errorf("%s: %s; want %s", name, got, want)
+		}
+	}
+}
+
 func TestALongAnswerNeedsTCP(t *testing.T) {
 	s := testServer(t)
 	q := query(t, "many.shop.svc.cluster.local.", dnsmessage.TypeA)

@@ -5,6 +5,7 @@ package environment
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -17,6 +18,8 @@ type Resolver struct {
 	Client kubernetes.Interface
 	// Pod returns the pod's latest object. Callers do not modify the object.
 	Pod func() *corev1.Pod
+	// Services lists the Services of all namespaces.
+	Services func() ([]*corev1.Service, error)
 	// IP returns the address at which the pod's containers can listen.
 	IP func() string
 }
@@ -24,23 +27,31 @@ type Resolver struct {
 // Variables resolves the variables of a container as the kubelet does: envFrom in order, then env in order. Later
 // variables override earlier ones. A $(NAME) expands from earlier variables.
 func (r Resolver) Variables(ctx context.Context, c *corev1.Container) (map[string]string, error) {
-	env := map[string]string{}
+	return r.variables(ctx, c, nil)
+}
+
+// variables is Variables for a container with other variables, to which its own may refer.
+func (r Resolver) variables(ctx context.Context, c *corev1.Container, others map[string]string) (map[string]string, error) {
+	env, known := map[string]string{}, maps.Clone(others)
+	if known == nil {
+		known = map[string]string{}
+	}
 	for _, from := range c.EnvFrom {
 		values, err := r.envFrom(ctx, from)
 		if err != nil {
 			return nil, err
 		}
 		for k, v := range values {
-			env[from.Prefix+k] = v
+			env[from.Prefix+k], known[from.Prefix+k] = v, v
 		}
 	}
 	for _, v := range c.Env {
-		value, set, err := r.value(ctx, c, v, env)
+		value, set, err := r.value(ctx, c, v, known)
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", v.Name, err)
 		}
 		if set {
-			env[v.Name] = value
+			env[v.Name], known[v.Name] = value, value
 		}
 	}
 	return env, nil

@@ -17,13 +17,13 @@ import (
 const Patience = 2 * time.Minute
 
 // Eventually waits until check returns nil. After Patience it fails the test with check's last error.
-func Eventually(t *testing.T, what string, check func() error) {
+func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	Within(t, Patience, what, check)
 }
 
 // Within is like Eventually, with another limit.
-func Within(t *testing.T, limit time.Duration, what string, check func() error) {
+func Within(t testing.TB, limit time.Duration, what string, check func() error) {
 	t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, limit, true, func(context.Context) (bool, error) {

@@ -19,16 +19,21 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/logs"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 // Host is the node of a pod. All fields are required.
 type Host struct {
 	// Client has the rights of the node.
 	Client kubernetes.Interface
+	// Services lists the Services of the cluster.
+	Services func() ([]*corev1.Service, error)
 	// Runtimes run the containers.
 	Runtimes runtime.List
 	// Dir is the folder of the pods' files: each pod has a folder named after its UID.
 	Dir string
+	// Volumes is the folder of the persistent volumes.
+	Volumes storage.Folder
 	// Logs holds the containers' logs.
 	Logs  logs.Folder
 	Clock clock.Clock
@@ -67,6 +72,7 @@ type Pod struct {
 	stopBy     time.Time   // end of the pod's grace period; zero while the pod is to run
 	deadline   *time.Timer // ends the pod at its active deadline
 	exceeded   bool        // the pod has exceeded its active deadline
+	evicted    string      // why the node has evicted the pod, or ""
 	finished   bool        // all containers have ended
 }
 
@@ -82,8 +88,8 @@ func New(host Host, object *corev1.Pod) *Pod {
 
 		declined: map[string]error{},
 	}
-	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP}
-	p.volumes = volume.New(p.environment, p.dir, host.Clock, func(err error) {
+	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, Services: host.Services}
+	p.volumes = volume.New(p.environment, p.dir, host.Volumes, host.Clock, func(err error) {
 		p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
 	})
 	for i := range object.Spec.InitContainers {

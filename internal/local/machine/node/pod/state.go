@@ -51,6 +51,9 @@ func (c *container) terminated(began time.Time, exit runtime.Exit) {
 	if exit.Reason != "" {
 		t.Reason = exit.Reason
 	}
+	if exit.Message != "" {
+		t.Message = exit.Message
+	}
 	c.finish(t)
 }
 

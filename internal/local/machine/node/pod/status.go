@@ -54,6 +54,9 @@ func (p *Pod) status() corev1.PodStatus {
 	if p.exceeded {
 		s.Reason, s.Message = reasonDeadline, messageDeadline
 	}
+	if p.evicted != "" {
+		s.Reason, s.Message = reasonEvicted, p.evicted
+	}
 	s.Conditions = p.conditions(old, s.Phase)
 	return s
 }
@@ -104,7 +107,7 @@ func isFalse(kind corev1.PodConditionType, reason, format string, containers []s
 func (p *Pod) phase() corev1.PodPhase {
 	if p.finished {
 		for _, c := range p.containers {
-			if t := c.state.Terminated; t == nil || t.ExitCode != 0 || p.exceeded {
+			if t := c.state.Terminated; t == nil || t.ExitCode != 0 || p.exceeded || p.evicted != "" {
 				return corev1.PodFailed
 			}
 		}

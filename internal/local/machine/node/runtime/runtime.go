@@ -68,6 +68,10 @@ type Volumes interface {
 	Prepare(ctx context.Context) error
 	// Mounts returns a container's mounts, longest path first. env holds the variables that subPathExpr may name.
 	Mounts(c *corev1.Container, env map[string]string) ([]volume.Mount, error)
+	// MakeFolders creates the missing folders of sub paths, for a runtime whose programs are trusted.
+	MakeFolders(mounts []volume.Mount) error
+	// Writable returns the volumes that programs write to. It contains persistent volumes after the first Prepare.
+	Writable() []volume.Writable
 }
 
 // Pod describes a pod to a runtime. A runtime must not modify its object.
@@ -143,6 +147,8 @@ type Exit struct {
 	Err error
 	// Reason is the reason in the container's status, such as OOMKilled. Empty means Completed or Error.
 	Reason string
+	// Message is the message that the program left for the container's status. Empty means none.
+	Message string
 }
 
 // Error is an error of Start with the reason that the status of the waiting container shows.

@@ -24,7 +24,7 @@ func (n named) Find(_ *corev1.Pod, image string) (Image, error) {
 	case "broken":
 		return nil, errors.New("broken by " + string(n))
 	case "declined":
-		return nil, Declined{errors.New("declined by " + string(n))}
+		return nil, Declined{Err: errors.New("declined by " + string(n))}
 	}
 	return nil, nil
 }

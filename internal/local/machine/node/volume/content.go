@@ -15,7 +15,7 @@ import (
 // These are the default modes of a volume's files.
 const (
 	defaultMode = 0o644 // as in the API server
-	// TokenMode lets only the user who runs the pod read a token.
+	// TokenMode lets only the user who runs the platform read a token. Containers see the mode of tokenFile.
 	TokenMode = 0o600
 )
 
@@ -24,10 +24,10 @@ func (v *Volumes) files(ctx context.Context, volume corev1.Volume) (map[string]f
 	switch {
 	case volume.Secret != nil:
 		data, err := v.pod.Secret(ctx, volume.Secret.SecretName, ptr.Deref(volume.Secret.Optional, false))
-		return project(data, volume.Secret.Items, volume.Secret.DefaultMode, ptr.Deref(volume.Secret.Optional, false), err)
+		return v.project(data, volume.Secret.Items, volume.Secret.DefaultMode, ptr.Deref(volume.Secret.Optional, false), err)
 	case volume.ConfigMap != nil:
 		data, err := v.pod.ConfigMap(ctx, volume.ConfigMap.Name, ptr.Deref(volume.ConfigMap.Optional, false))
-		return project(data, volume.ConfigMap.Items, volume.ConfigMap.DefaultMode, ptr.Deref(volume.ConfigMap.Optional, false), err)
+		return v.project(data, volume.ConfigMap.Items, volume.ConfigMap.DefaultMode, ptr.Deref(volume.ConfigMap.Optional, false), err)
 	case volume.DownwardAPI != nil:
 		return v.downward(volume.DownwardAPI.Items, volume.DownwardAPI.DefaultMode)
 	case volume.Projected != nil:
@@ -49,15 +49,15 @@ func (v *Volumes) projection(ctx context.Context, volume string, source corev1.V
 	switch {
 	case source.Secret != nil:
 		data, err := v.pod.Secret(ctx, source.Secret.Name, ptr.Deref(source.Secret.Optional, false))
-		return project(data, source.Secret.Items, mode, ptr.Deref(source.Secret.Optional, false), err)
+		return v.project(data, source.Secret.Items, mode, ptr.Deref(source.Secret.Optional, false), err)
 	case source.ConfigMap != nil:
 		data, err := v.pod.ConfigMap(ctx, source.ConfigMap.Name, ptr.Deref(source.ConfigMap.Optional, false))
-		return project(data, source.ConfigMap.Items, mode, ptr.Deref(source.ConfigMap.Optional, false), err)
+		return v.project(data, source.ConfigMap.Items, mode, ptr.Deref(source.ConfigMap.Optional, false), err)
 	case source.DownwardAPI != nil:
 		return v.downward(source.DownwardAPI.Items, mode)
 	case source.ServiceAccountToken != nil:
 		token, err := v.token(ctx, volume, source.ServiceAccountToken)
-		return map[string]file{clean(source.ServiceAccountToken.Path): {token, TokenMode}}, err
+		return map[string]file{clean(source.ServiceAccountToken.Path): v.tokenFile(token, mode)}, err
 	}
 	return nil, fmt.Errorf("this node does not support this type of projection")
 }
@@ -76,21 +76,21 @@ func (v *Volumes) downward(items []corev1.DownwardAPIVolumeFile, mode *int32) (m
 		if err != nil {
 			return nil, err
 		}
-		files[clean(item.Path)] = file{[]byte(value), modeOf(item.Mode, mode)}
+		files[clean(item.Path)] = v.file([]byte(value), modeOf(item.Mode, mode))
 	}
 	return files, nil
 }
 
 // project returns the files of a Secret or ConfigMap. items selects keys and their paths; without items, every key is a
 // file of its own name. It returns err if that is not nil.
-func project(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional bool, err error) (map[string]file, error) {
+func (v *Volumes) project(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional bool, err error) (map[string]file, error) {
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]file{}
 	if len(items) == 0 {
 		for key, value := range data {
-			files[key] = file{value, modeOf(mode)}
+			files[key] = v.file(value, modeOf(mode))
 		}
 		return files, nil
 	}
@@ -100,10 +100,32 @@ func project(data map[string][]byte, items []corev1.KeyToPath, mode *int32, opti
 			return nil, fmt.Errorf("the object has no key %s", item.Key)
 		}
 		if ok {
-			files[clean(item.Path)] = file{value, modeOf(item.Mode, mode)}
+			files[clean(item.Path)] = v.file(value, modeOf(item.Mode, mode))
 		}
 	}
 	return files, nil
+}
+
+// file returns a file of root, which the pod's fsGroup may read.
+func (v *Volumes) file(data []byte, mode fs.FileMode) file {
+	f := file{data: data, mode: mode}
+	if r := v.seen(nil, mode); v.keepsOwners() && r.GID != 0 {
+		f.seen = r
+	}
+	return f
+}
+
+// tokenFile returns the file of a service account token. As in the kubelet, only the common user of all containers and the
+// pod's fsGroup can read it. A pod without both has the mode of the volume.
+func (v *Volumes) tokenFile(token []byte, mode *int32) file {
+	if !v.keepsOwners() {
+		return file{data: token, mode: modeOf(mode)}
+	}
+	user, context := v.fsUser(), v.pod.Pod().Spec.SecurityContext
+	if user != nil || context != nil && context.FSGroup != nil {
+		return file{data: token, mode: TokenMode, seen: v.seen(user, TokenMode)}
+	}
+	return file{data: token, mode: TokenMode, seen: v.seen(nil, modeOf(mode))}
 }
 
 // modeOf returns the first mode that is not nil, or defaultMode.

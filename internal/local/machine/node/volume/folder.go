@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/local/machine/owners"
 )
 
 // A volume of files changes atomically. Its files are in a folder of their own, the link dataLink points to that
@@ -23,12 +25,17 @@ const (
 type file struct {
 	data []byte
 	mode fs.FileMode
+	// seen is what containers see as the owner and the mode. Nil means root and mode.
+	seen *owners.Record
 }
+
+// folderMode lets every user of a container enter the folders. The folder of the pod protects them on this machine.
+const folderMode = 0o755
 
 // writeFolder atomically replaces the files of the volume in dir by files, which maps paths to files. It changes
 // nothing if the volume has these files already, and leaves other entries of dir alone.
 func writeFolder(dir string, files map[string]file) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeReadable(dir); err != nil {
 		return err
 	}
 	link := filepath.Join(dir, dataLink)
@@ -39,7 +46,7 @@ func writeFolder(dir string, files map[string]file) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(fresh, files); err != nil {
+	if err := errors.Join(makeReadable(fresh), writeFiles(fresh, files)); err != nil {
 		return errors.Join(err, os.RemoveAll(fresh))
 	}
 	old, _ := os.Readlink(link)
@@ -53,6 +60,15 @@ func writeFolder(dir string, files map[string]file) error {
 		return nil
 	}
 	return os.RemoveAll(filepath.Join(dir, old))
+}
+
+// makeReadable creates a folder with folderMode.
+func makeReadable(dir string) error {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return err
+	}
+	// The umask may have removed bits of the mode.
+	return os.Chmod(dir, folderMode)
 }
 
 // holds reports whether a folder holds exactly these files.
@@ -75,6 +91,11 @@ func holds(dir string, files map[string]file) bool {
 		if err != nil || string(have) != string(want.data) {
 			return errors.Join(err, fs.ErrInvalid)
 		}
+		if want.seen != nil {
+			if have, err := owners.Of(name); err != nil || have != *want.seen {
+				return errors.Join(err, fs.ErrInvalid)
+			}
+		}
 		found++
 		return nil
 	})
@@ -85,11 +106,20 @@ func holds(dir string, files map[string]file) bool {
 func writeFiles(dir string, files map[string]file) error {
 	for name, f := range files {
 		target := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-			return err
+		for at := dir; at != filepath.Dir(target); {
+			next, _, _ := strings.Cut(strings.TrimPrefix(target, at+"/"), "/")
+			at = filepath.Join(at, next)
+			if err := makeReadable(at); err != nil {
+				return err
+			}
 		}
 		if err := os.WriteFile(target, f.data, 0o600); err != nil {
 			return err
+		}
+		if f.seen != nil {
+			if err := owners.Set(target, *f.seen); err != nil {
+				return err
+			}
 		}
 		// The umask may have removed bits of the mode.
 		if err := os.Chmod(target, f.mode); err != nil {

@@ -33,11 +33,11 @@ func TestAVolumeHasTheLastWrite(t *testing.T) {
 		files map[string]file
 		want  map[string]string
 	}{
-		{"files appear", map[string]file{"a": {[]byte("1"), 0o644}, "sub/b": {[]byte("2"), 0o400}}, map[string]string{"a": "1 644", "sub/b": "2 400"}},
-		{"a file changes", map[string]file{"a": {[]byte("3"), 0o644}, "sub/b": {[]byte("2"), 0o400}}, map[string]string{"a": "3 644", "sub/b": "2 400"}},
-		{"a mode changes", map[string]file{"a": {[]byte("3"), 0o600}, "sub/b": {[]byte("2"), 0o400}}, map[string]string{"a": "3 600", "sub/b": "2 400"}},
-		{"a file goes, another comes", map[string]file{"sub/b": {[]byte("2"), 0o400}, "sub/c": {nil, 0o666}}, map[string]string{"sub/b": "2 400", "sub/c": " 666"}},
-		{"a folder goes", map[string]file{"a": {[]byte("4"), 0o644}}, map[string]string{"a": "4 644"}},
+		{"files appear", map[string]file{"a": {data: []byte("1"), mode: 0o644}, "sub/b": {data: []byte("2"), mode: 0o400}}, map[string]string{"a": "1 644", "sub/b": "2 400"}},
+		{"a file changes", map[string]file{"a": {data: []byte("3"), mode: 0o644}, "sub/b": {data: []byte("2"), mode: 0o400}}, map[string]string{"a": "3 644", "sub/b": "2 400"}},
+		{"a mode changes", map[string]file{"a": {data: []byte("3"), mode: 0o600}, "sub/b": {data: []byte("2"), mode: 0o400}}, map[string]string{"a": "3 600", "sub/b": "2 400"}},
+		{"a file goes, another comes", map[string]file{"sub/b": {data: []byte("2"), mode: 0o400}, "sub/c": {data: nil, mode: 0o666}}, map[string]string{"sub/b": "2 400", "sub/c": " 666"}},
+		{"a folder goes", map[string]file{"a": {data: []byte("4"), mode: 0o644}}, map[string]string{"a": "4 644"}},
 		{"all go", nil, map[string]string{}},
 	} {
 		write(t, dir, step.files)
@@ -56,7 +56,7 @@ func TestAVolumeHasTheLastWrite(t *testing.T) {
 
 func TestAnUnchangedVolumeIsNotWritten(t *testing.T) {
 	dir := t.TempDir()
-	files := map[string]file{"a": {[]byte("1"), 0o644}}
+	files := map[string]file{"a": {data: []byte("1"), mode: 0o644}}
 	write(t, dir, files)
 	before, err := os.Readlink(filepath.Join(dir, dataLink))
 	if err != nil {
@@ -82,7 +82,7 @@ func TestAVolumeChangesAllAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	both := func(i int) map[string]file {
 		raw := fmt.Append(nil, i)
-		return map[string]file{"cert": {raw, 0o644}, "key": {raw, 0o600}}
+		return map[string]file{"cert": {data: raw, mode: 0o644}, "key": {data: raw, mode: 0o600}}
 	}
 	write(t, dir, both(0))
 	done := make(chan error)

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,18 +21,23 @@ const ServiceAccountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 type Mount struct {
 	// Path is the clean absolute path in the container.
 	Path string
-	// Source is the absolute path on this machine.
+	// Source is the absolute path on this machine: Root and SubPath. A container that writes to the volume may have put a
+	// link there, so only a runtime whose programs are trusted uses Source.
 	Source string
+	// Root is the volume's folder. SubPath is a relative path beneath it without "..", or empty.
+	Root, SubPath string
 	// Volume is the name of the volume.
 	Volume string
 	// ReadOnly forbids writes: the container asks for it, or the content comes from the cluster.
 	ReadOnly bool
 	// Memory means that the volume is an emptyDir in memory.
 	Memory bool
+	// Owners means that the volume keeps the owners of files as records (package owners).
+	Owners bool
 }
 
 // Mounts returns a container's mounts, longest path first: /data/cache before /data. env holds the variables that
-// subPathExpr may name. It creates the folders of sub paths in emptyDir volumes, where a program may create files.
+// subPathExpr may name.
 func (v *Volumes) Mounts(c *corev1.Container, env map[string]string) ([]Mount, error) {
 	var list []Mount
 	for _, m := range c.VolumeMounts {
@@ -39,41 +45,67 @@ func (v *Volumes) Mounts(c *corev1.Container, env map[string]string) ([]Mount, e
 		if m.SubPathExpr != "" {
 			below = environment.Expand(m.SubPathExpr, env)
 		}
-		if at := strings.TrimRight(m.MountPath, "/"); at != "" {
-			mount := Mount{Path: path.Clean(at), Source: filepath.Join(v.folder(m.Name), clean(below)), Volume: m.Name, ReadOnly: true}
-			if empty := v.emptyDir(m.Name); empty != nil {
-				mount.ReadOnly, mount.Memory = m.ReadOnly, empty.Medium == corev1.StorageMediumMemory
-			}
-			list = append(list, mount)
+		if path.IsAbs(below) || slices.Contains(strings.Split(below, "/"), "..") {
+			return nil, fmt.Errorf("mount %s: the sub path %q is absolute or contains \"..\": use a path within the volume", m.MountPath, below)
 		}
-	}
-	slices.SortStableFunc(list, func(a, b Mount) int { return len(b.Path) - len(a.Path) })
-	return list, v.makeFolders(list)
-}
-
-// emptyDir returns the source of an emptyDir volume, or nil for another volume.
-func (v *Volumes) emptyDir(name string) *corev1.EmptyDirVolumeSource {
-	for _, volume := range v.pod.Pod().Spec.Volumes {
-		if volume.Name == name {
-			return volume.EmptyDir
-		}
-	}
-	return nil
-}
-
-// makeFolders creates the folders of the mounts of emptyDir volumes.
-func (v *Volumes) makeFolders(list []Mount) error {
-	for _, volume := range v.pod.Pod().Spec.Volumes {
-		if volume.EmptyDir == nil {
+		at := strings.TrimRight(m.MountPath, "/")
+		if at == "" {
 			continue
 		}
-		for _, m := range list {
-			if m.Source == v.folder(volume.Name) || strings.HasPrefix(m.Source, v.folder(volume.Name)+"/") {
-				if err := os.MkdirAll(m.Source, 0o700); err != nil {
-					return err
-				}
-			}
+		root, sub := v.path(m.Name), clean(below)
+		mount := Mount{
+			Path: path.Clean("/" + at), Source: filepath.Join(root, sub), Root: root, SubPath: sub, Volume: m.Name,
+			ReadOnly: m.ReadOnly, Owners: v.keepsOwners(),
+		}
+		switch volume := v.spec(m.Name); {
+		case volume == nil: // The API server accepts no such pod.
+			mount.ReadOnly = true
+		case volume.EmptyDir != nil:
+			mount.Memory = v.inMemory(volume)
+		case isClaim(volume):
+			mount.ReadOnly = mount.ReadOnly || v.claimed(m.Name).readOnly
+		default:
+			mount.ReadOnly = true
+		}
+		list = append(list, mount)
+	}
+	slices.SortStableFunc(list, func(a, b Mount) int { return len(b.Path) - len(a.Path) })
+	return list, nil
+}
+
+// spec returns a volume of the pod, or nil.
+func (v *Volumes) spec(name string) *corev1.Volume {
+	volumes := v.pod.Pod().Spec.Volumes
+	for i := range volumes {
+		if volumes[i].Name == name {
+			return &volumes[i]
 		}
 	}
 	return nil
+}
+
+// MakeFolders creates the missing folders of sub paths in volumes that programs write to, for a runtime that uses
+// Mount.Source. A link that leads out of its volume is an error.
+func (v *Volumes) MakeFolders(list []Mount) error {
+	for _, m := range list {
+		if volume := v.spec(m.Volume); m.SubPath == "" || volume == nil || volume.EmptyDir == nil && !isClaim(volume) {
+			continue
+		}
+		if err := makeFolder(m); err != nil {
+			return fmt.Errorf("volume %s: create the sub path %s: %w", m.Volume, m.SubPath, err)
+		}
+	}
+	return nil
+}
+
+func makeFolder(m Mount) error {
+	root, err := os.OpenRoot(m.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Stat(m.SubPath); err == nil && !info.IsDir() {
+		return nil
+	}
+	return root.MkdirAll(m.SubPath, 0o700)
 }

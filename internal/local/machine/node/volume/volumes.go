@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 // RefreshInterval is the interval at which the node rewrites the volumes of a running pod even without a signal of a
@@ -31,14 +32,27 @@ type Volumes struct {
 	// stale signals that the volumes must be rewritten.
 	stale chan struct{}
 
-	mu     sync.Mutex // held while volumes are written; guards tokens
-	tokens map[string]token
+	// persistent holds the persistent volumes.
+	persistent storage.Folder
+	// supported returns nil if the file system of the pod's folder keeps the owners of files.
+	supported func() error
+
+	mu      sync.Mutex // held while volumes are written; guards tokens and grouped
+	tokens  map[string]token
+	grouped map[string]bool // the volumes that have got the pod's fsGroup
+
+	claiming sync.Mutex // guards claims
+	claims   map[string]claimed
 }
 
-// New returns the volumes of a pod. dir is the absolute path of the pod's folder. An update in the background that fails
-// calls failed with its error.
-func New(pod environment.Resolver, dir string, c clock.Clock, failed func(error)) *Volumes {
-	return &Volumes{pod: pod, dir: dir, clock: c, failed: failed, keep: func() {}, stale: make(chan struct{}, 1), tokens: map[string]token{}}
+// New returns the volumes of a pod. dir is the absolute path of the pod's folder, persistent the folder of the persistent
+// volumes. An update in the background that fails calls failed with its error.
+func New(pod environment.Resolver, dir string, persistent storage.Folder, c clock.Clock, failed func(error)) *Volumes {
+	return &Volumes{
+		pod: pod, dir: dir, clock: c, failed: failed, keep: func() {}, stale: make(chan struct{}, 1), persistent: persistent,
+		supported: sync.OnceValue(func() error { return supportedBy(dir) }),
+		tokens:    map[string]token{}, grouped: map[string]bool{}, claims: map[string]claimed{},
+	}
 }
 
 // Start makes the first Prepare call watch, and update the volumes in the background until ctx is done. The pod of a
@@ -113,10 +127,13 @@ func (v *Volumes) write(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// writeVolume writes the content of one volume. Only programs write to an emptyDir.
+// writeVolume writes the content of one volume. Only programs write to emptyDir volumes and persistent ones.
 func (v *Volumes) writeVolume(ctx context.Context, volume corev1.Volume) error {
 	if volume.EmptyDir != nil {
-		return os.MkdirAll(v.folder(volume.Name), 0o700)
+		return v.makeEmpty(&volume)
+	}
+	if isClaim(&volume) {
+		return v.bind(ctx, &volume)
 	}
 	files, err := v.files(ctx, volume)
 	if err != nil {
@@ -125,5 +142,13 @@ func (v *Volumes) writeVolume(ctx context.Context, volume corev1.Volume) error {
 	return writeFolder(v.folder(volume.Name), files)
 }
 
-// folder returns the folder of a volume: volumes/NAME in the pod's folder.
+// folder returns the folder of a volume that ends with the pod: volumes/NAME in the pod's folder.
 func (v *Volumes) folder(name string) string { return filepath.Join(v.dir, "volumes", name) }
+
+// path returns the folder of a volume. It is empty for a persistent volume before Prepare.
+func (v *Volumes) path(name string) string {
+	if volume := v.spec(name); volume != nil && isClaim(volume) {
+		return v.claimed(name).path
+	}
+	return v.folder(name)
+}

@@ -93,6 +93,10 @@ func (p *pod) add(description spec.Container) (*container, error) {
 
 func (p *pod) run(ctx context.Context, c *container, description spec.Container, streams [3]*os.File) (terminal *os.File, err error) {
 	dir := filepath.Join(bundleFolder, c.id)
+	defer unpin(dir) // The container has copies of the mounts when it has started.
+	if description.Mounts, err = pinSubPaths(dir, description.Mounts); err != nil {
+		return nil, err
+	}
 	if err := p.WriteContainer(dir, description); err != nil {
 		return nil, err
 	}

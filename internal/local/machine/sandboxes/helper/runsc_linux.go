@@ -29,12 +29,13 @@ type runsc struct {
 //     complete checksums and are no larger than the MTU, because the gateway reads them from the device.
 //   - Files reach a pod only through its mounts: no sockets or FIFOs of the machine.
 //   - Writes to root file systems go to memory, as the annotations of each container say. Mounts have no overlay.
+//   - A process of its own serves the files of mounts, because mounts with owners need one.
 //   - Programs with the set-user-ID bit work as elsewhere, unless NoNewPrivileges is set.
 //   - runsc changes no setting of the machine.
 var flags = []string{
 	"--root=" + stateFolder, "--log-format=json", "--network=sandbox", "--ignore-cgroups", "--gso=false", "--tx-checksum-offload=false",
 	"--rx-checksum-offload=false", "--host-uds=none", "--host-fifo=none", "--overlay2=none", "--host-settings=ignore", "--allow-suid",
-	"--file-access=exclusive", "--file-access-mounts=shared", "--net-raw=false",
+	"--directfs=false", "--file-access=exclusive", "--file-access-mounts=shared", "--net-raw=false",
 }
 
 // run runs a command of runsc and waits until it has ended. The error contains runsc's own message.

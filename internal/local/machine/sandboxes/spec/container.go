@@ -35,7 +35,7 @@ type RootFS struct {
 	// gVisor creates them in it. Prefer Image.
 	Folder string
 
-	// Writable is the maximum size of all writes, in bytes. Zero means gVisor's default, half of the machine's memory.
+	// Writable is the maximum size of all writes, in bytes. Zero means no bound.
 	Writable int64
 }
 
@@ -84,6 +84,11 @@ type Mount struct {
 	// Source is the absolute path of a file or folder for Bind, which must not be a symbolic link, and the name of a [Memory] for
 	// Shared. The caller vouches for the folders above it. It is empty for Tmpfs.
 	Source string
+
+	// SubPath selects a file or folder beneath Source for Bind: a relative path without `..`. The sandboxes resolve it
+	// beneath Source in one step, so that a container that replaces a part of the path by a link reaches nothing else. A link
+	// may lead to another place beneath Source. Folders that are missing are created: they belong to root, with the mode of Source.
+	SubPath string
 
 	// Target is the absolute path in the container. It does not lie in /proc or /sys.
 	Target string

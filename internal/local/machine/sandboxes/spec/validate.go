@@ -154,6 +154,9 @@ func (m Mount) problem() error {
 			return fmt.Errorf("option %q is not permitted: use noexec, nosuid, nodev, or a name that begins with x-", o)
 		}
 	}
+	if m.SubPath != "" && (m.Kind != Bind || !clean("/"+m.SubPath) || m.SubPath[0] == '/') {
+		return fmt.Errorf("sub path %q: use a relative path without `..`, and only for kind bind", m.SubPath)
+	}
 	switch {
 	case m.Kind == Bind && !clean(m.Source):
 		return fmt.Errorf("source %q: use an absolute path without `..`", m.Source)

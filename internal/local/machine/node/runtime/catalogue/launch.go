@@ -30,6 +30,9 @@ func (p program) Start(ctx context.Context, c runtime.Container) (runtime.Run, e
 		return nil, err
 	}
 	list, err := c.Volumes.Mounts(c.Spec, own)
+	if err == nil {
+		err = c.Volumes.MakeFolders(list)
+	}
 	if err != nil {
 		return nil, err
 	}

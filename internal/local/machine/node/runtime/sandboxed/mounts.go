@@ -2,32 +2,105 @@ package sandboxed
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/strata-platform/strata/internal/local/machine/home"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/node/volume"
+	"github.com/strata-platform/strata/internal/local/machine/owners"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
 )
 
-// mountsOf returns the mounts of a container, parents before children: its volumes, and /etc/hosts.
-func mountsOf(c runtime.Container, env map[string]string, ip netip.Addr) ([]spec.Mount, error) {
-	file := filepath.Join(c.Dir, "hosts")
-	if err := home.KeepFile(file, []byte(hosts(c.Object, ip))); err != nil {
+// mountsOf returns the mounts of a container, parents before children: the files of every pod, its volumes, and the file of its
+// termination message. A mount of the container's own replaces one of Strata's with the same path.
+func mountsOf(c runtime.Container, found images.Image, env map[string]string, ip netip.Addr) ([]spec.Mount, error) {
+	var list []spec.Mount
+	add := func(m spec.Mount) {
+		list = slices.DeleteFunc(list, func(have spec.Mount) bool { return have.Target == m.Target })
+		list = append(list, m)
+	}
+	for name, text := range map[string]string{"hosts": hosts(c.Object, ip), "hostname": hostname(c.Object) + "\n"} {
+		file := filepath.Join(c.Dir, name)
+		if err := keepPublic(file, text); err != nil {
+			return nil, err
+		}
+		add(spec.Mount{Kind: spec.Bind, Source: file, Target: "/etc/" + name})
+	}
+	message := messageFile(c)
+	if err := createMessage(message); err != nil {
 		return nil, err
 	}
-	list := []spec.Mount{{Kind: spec.Bind, Source: file, Target: "/etc/hosts"}}
+	if c.Spec.TerminationMessagePath != "" {
+		add(spec.Mount{Kind: spec.Bind, Source: message, Target: filepath.Clean("/" + c.Spec.TerminationMessagePath)})
+	}
+	if isReadOnly(c.Spec) {
+		for _, m := range imageVolumes(found) {
+			add(m)
+		}
+	}
 	volumes, err := c.Volumes.Mounts(c.Spec, env)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range slices.Backward(volumes) {
-		mount := spec.Mount{Kind: spec.Bind, Source: m.Source, Target: m.Path, ReadOnly: m.ReadOnly}
-		if m.Memory {
-			mount = spec.Mount{Kind: spec.Shared, Source: m.Volume, Target: m.Path, ReadOnly: m.ReadOnly}
-		}
-		list = slices.DeleteFunc(list, func(have spec.Mount) bool { return have.Target == mount.Target })
-		list = append(list, mount)
+		add(mountOf(c.Object, m))
 	}
+	// A parent must be mounted before its children.
+	slices.SortStableFunc(list, func(a, b spec.Mount) int { return strings.Count(a.Target, "/") - strings.Count(b.Target, "/") })
 	return list, nil
+}
+
+// mountOf returns the mount of a volume.
+func mountOf(o *corev1.Pod, m volume.Mount) spec.Mount {
+	if m.Memory {
+		return spec.Mount{Kind: spec.Shared, Source: memoryName(o, m.Volume), Target: m.Path, ReadOnly: m.ReadOnly}
+	}
+	mount := spec.Mount{Kind: spec.Bind, Source: m.Root, SubPath: m.SubPath, Target: m.Path, ReadOnly: m.ReadOnly}
+	if m.Owners {
+		mount.Options = []string{owners.MountOption}
+	}
+	return mount
+}
+
+// memoryName returns the name of the memory file system of a volume. The name of the volume itself may be that of /dev/shm.
+func memoryName(o *corev1.Pod, volume string) string {
+	at := slices.IndexFunc(o.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume })
+	return "volume-" + strconv.Itoa(at)
+}
+
+// isReadOnly reports whether the container's root file system is read-only.
+func isReadOnly(c *corev1.Container) bool {
+	return c.SecurityContext != nil && c.SecurityContext.ReadOnlyRootFilesystem != nil && *c.SecurityContext.ReadOnlyRootFilesystem
+}
+
+// imageVolumes returns empty folders in memory for the volumes that an image declares. A container with a writable root file
+// system needs none: the folders of the image are writable.
+func imageVolumes(found images.Image) []spec.Mount {
+	var list []spec.Mount
+	for name := range found.Config.Volumes {
+		if target := filepath.Clean("/" + name); target != "/" {
+			list = append(list, spec.Mount{Kind: spec.Tmpfs, Target: target, Size: imageVolumeSize})
+		}
+	}
+	return list
+}
+
+// imageVolumeSize bounds a volume that an image declares, in bytes.
+const imageVolumeSize = 256 << 20
+
+// keepPublic writes a file that every user of a container may read. The folder of the pod protects it on this machine.
+func keepPublic(path, text string) error {
+	if have, err := os.ReadFile(path); err == nil && string(have) == text {
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o644)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/network"
 	"github.com/strata-platform/strata/internal/local/machine/network/link"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/owners"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
 )
@@ -45,6 +47,10 @@ func (p *pod) enter(ctx context.Context, d runtime.Pod) (netip.Addr, error) {
 		if err := p.pullAll(ctx, d); err != nil {
 			return netip.Addr{}, err
 		}
+	}
+	// The sandbox needs the folders of the volumes, as in the kubelet.
+	if err := d.Volumes.Prepare(ctx); err != nil {
+		return netip.Addr{}, err
 	}
 	p.detach()
 	if !p.ip.IsValid() {
@@ -116,13 +122,22 @@ func (p *pod) describe(d runtime.Pod) (spec.Pod, error) {
 			description.Sysctls[s.Name] = s.Value
 		}
 	}
-	for _, v := range o.Spec.Volumes {
-		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory {
-			description.Memory = append(description.Memory, spec.Memory{Name: v.Name, Size: v.EmptyDir.SizeLimit.Value()})
+	description.Memory = []spec.Memory{{Name: spec.SharedMemory, Size: sharedMemory}}
+	description.Annotations = map[string]string{}
+	for _, v := range d.Volumes.Writable() {
+		name := memoryName(o, v.Name)
+		switch {
+		case v.Memory:
+			description.Memory = append(description.Memory, spec.Memory{Name: name, Size: v.Size})
+		case v.Owners:
+			maps.Copy(description.Annotations, owners.Annotations(name, v.Root))
 		}
 	}
 	return description, nil
 }
+
+// sharedMemory is the size of /dev/shm in bytes, as in containerd. An emptyDir in memory at /dev/shm replaces it.
+const sharedMemory = 64 << 20
 
 // hardwareAddress returns the link address of a pod: a locally administered one that contains the pod's IP address.
 func hardwareAddress(ip netip.Addr) net.HardwareAddr {

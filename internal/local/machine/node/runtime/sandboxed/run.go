@@ -21,6 +21,7 @@ import (
 
 // run is a run of a container in a sandbox.
 type run struct {
+	container   runtime.Container
 	pod         *pod
 	image       images.Image
 	sandbox     *sandboxes.Pod
@@ -43,7 +44,7 @@ func (r *run) follow() {
 		r.pod.runtime.options.Log.Error("remove a container", "container", r.description.ID, "error", err)
 	}
 	r.log.Close()
-	r.exit = runtime.Exit{Code: exit.Code, Signal: int(exit.Signal)}
+	r.exit = runtime.Exit{Code: exit.Code, Signal: int(exit.Signal), Message: messageOf(r.container)}
 	switch {
 	case exit.Exceeded == spec.MemoryLimit:
 		r.exit.Reason = "OOMKilled"

@@ -28,8 +28,6 @@ type Options struct {
 	Network *network.Gateway
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
-	// Kubernetes is the address of the Service kubernetes, at which pods reach the API server.
-	Kubernetes netip.AddrPort
 	// Output gets what the helper process of the sandboxes prints.
 	Output io.Writer
 	Log    *slog.Logger

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
@@ -41,6 +43,14 @@ func (i image) Start(ctx context.Context, c runtime.Container) (runtime.Run, err
 	sandbox := p.sandbox
 	p.mu.Unlock()
 	run, err := begin(ctx, sandbox, description, c)
+	if err != nil && description.ReadOnlyRootFS && strings.Contains(err.Error(), "read-only file system") {
+		// gVisor cannot create mount points in a read-only image. Without room for a file, the root file system is as good
+		// as read-only.
+		c.Event(corev1.EventTypeWarning, "ReadOnlyRootFilesystem", "container %s: the image does not contain the mount points of all volumes, so programs can create empty files in the root file system, but write nothing: add the folders to the image", c.Spec.Name)
+		description.ReadOnlyRootFS, description.RootFS.Writable = false, onePage
+		_ = logfile.Remove(c.Log) // The log contains the error.
+		run, err = begin(ctx, sandbox, description, c)
+	}
 	if err != nil {
 		return nil, runtime.Error{Reason: runtime.ReasonStart, Err: err}
 	}
@@ -50,23 +60,18 @@ func (i image) Start(ctx context.Context, c runtime.Container) (runtime.Run, err
 
 // container describes a container to the sandboxes.
 func (p *pod) container(ctx context.Context, c runtime.Container, found images.Image) (spec.Container, error) {
-	own, err := c.Environment.Variables(ctx, c.Spec)
+	own, err := c.Environment.WithServices(ctx, c.Spec)
 	if err != nil {
 		return spec.Container{}, err
 	}
 	p.mu.Lock()
 	ip := p.ip
 	p.mu.Unlock()
-	for name, value := range p.runtime.variables() {
-		if _, set := own[name]; !set {
-			own[name] = value
-		}
-	}
 	identity, err := identityOf(c, found)
 	if err != nil {
 		return spec.Container{}, err
 	}
-	mounts, err := mountsOf(c, own, ip)
+	mounts, err := mountsOf(c, found, own, ip)
 	if err != nil {
 		return spec.Container{}, err
 	}
@@ -85,11 +90,19 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 		ID: c.Spec.Name, Process: process, Mounts: mounts, Limits: limitsOf(c.Spec),
 		RootFS: spec.RootFS{Image: found.Path, Writable: c.Spec.Resources.Limits.StorageEphemeral().Value()},
 	}
-	if context := c.Spec.SecurityContext; context != nil && context.ReadOnlyRootFilesystem != nil {
-		description.ReadOnlyRootFS = *context.ReadOnlyRootFilesystem
+	if description.RootFS.Writable == 0 {
+		description.RootFS.Writable = defaultWritable
 	}
+	description.ReadOnlyRootFS = isReadOnly(c.Spec)
 	return description, nil
 }
+
+// defaultWritable bounds what a container without a limit for ephemeral storage writes to its root file system, in bytes. The
+// writes are in memory.
+const defaultWritable = 2 << 30
+
+// onePage is the smallest size of a file system in bytes.
+const onePage = 4096
 
 // command returns the program and its arguments (Kubernetes, "Define a Command and Arguments for a Container").
 func command(c runtime.Container, found images.Image, env map[string]string) []string {
@@ -120,12 +133,6 @@ func variables(ofImage []string, own map[string]string, hostname string) []strin
 	return list
 }
 
-// variables returns the variables by which programs find the API server (Kubernetes, "Accessing the API from a Pod").
-func (r *Runtime) variables() map[string]string {
-	host, port := r.options.Kubernetes.Addr().String(), strconv.Itoa(int(r.options.Kubernetes.Port()))
-	return map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "KUBERNETES_SERVICE_PORT_HTTPS": port}
-}
-
 // begin starts a container, whose output goes to its log.
 func begin(ctx context.Context, sandbox *sandboxes.Pod, description spec.Container, c runtime.Container) (*run, error) {
 	// A container of the same name may be left of a run whose removal failed.
@@ -141,7 +148,7 @@ func begin(ctx context.Context, sandbox *sandboxes.Pod, description spec.Contain
 		log.Close()
 		return nil, err
 	}
-	r := &run{sandbox: sandbox, process: process, description: description, log: log, done: make(chan struct{})}
+	r := &run{container: c, sandbox: sandbox, process: process, description: description, log: log, done: make(chan struct{})}
 	go r.follow()
 	return r, nil
 }

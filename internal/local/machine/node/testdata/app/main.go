@@ -33,6 +33,18 @@ func run(args []string) error {
 		fmt.Println("serving")
 		<-asked
 		fmt.Println("goodbye")
+	case "serve-udp": // serves UDP at an address, and HTTP at another until SIGTERM
+		if err := serveUDP(args[1]); err != nil {
+			return err
+		}
+		return run([]string{"serve", args[2]})
+	case "sink": // reads connections at an address, and serves HTTP at another until SIGTERM
+		if err := sink(args[1]); err != nil {
+			return err
+		}
+		return run([]string{"serve", args[2]})
+	case "webhook": // serves an admission webhook at an address with a certificate
+		return serveWebhook(args[1], args[2], args[3])
 	case "get": // prints what a URL answers
 		answer, err := http.Get(args[1])
 		if err != nil {
@@ -81,6 +93,8 @@ func run(args []string) error {
 		}
 		fmt.Println(len(all))
 		select {}
+	case "files": // runs operations on files and prints their results
+		return files(args[1:])
 	default:
 		return hostile(args)
 	}
@@ -89,6 +103,9 @@ func run(args []string) error {
 
 // answer answers with the pod's name, or with the content of a file.
 func answer(w http.ResponseWriter, r *http.Request) {
+	if do(w, r) {
+		return
+	}
 	if name := r.URL.Query().Get("file"); name != "" {
 		http.ServeFile(w, r, name)
 		return

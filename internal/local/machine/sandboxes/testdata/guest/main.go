@@ -45,6 +45,7 @@ var actions = map[string]func([]string) error{
 	"write":  write,
 	"list":   list,
 	"chown":  func(args []string) error { return os.Chown(args[0], 999, 998) },
+	"swap":   swap,
 	"wait":   wait,
 	"trap":   trap,
 	"eat":    eat,
@@ -120,6 +121,29 @@ func list(args []string) error {
 		fmt.Println(entry.Name())
 	}
 	return err
+}
+
+// swap replaces a folder by a link and back, without end. The link leads to another folder of the machine.
+func swap(args []string) error {
+	folder, link := args[0], args[0]+"-link"
+	if err := os.Symlink(args[1], link); err != nil {
+		return err
+	}
+	fmt.Println("swapping")
+	for {
+		if err := os.Rename(folder, folder+"-away"); err != nil {
+			return err
+		}
+		if err := os.Rename(link, folder); err != nil {
+			return err
+		}
+		if err := os.Rename(folder, link); err != nil {
+			return err
+		}
+		if err := os.Rename(folder+"-away", folder); err != nil {
+			return err
+		}
+	}
 }
 
 // wait prints a line and waits for ever.

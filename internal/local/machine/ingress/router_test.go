@@ -1,0 +1,117 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// router starts a router in front of one Service, shop/web, and returns its address.
+func startRouter(t *testing.T, service http.Handler) string {
+	t.Helper()
+	backend := httptest.NewServer(service)
+	t.Cleanup(backend.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRouter(Options{Listener: l, Log: slog.New(slog.DiscardHandler),
+		Dial: func(ctx context.Context, service types.NamespacedName, port string, from netip.Addr) (net.Conn, error) {
+			if service.String() != "shop/web" || port != "http" || !from.IsLoopback() {
+				return nil, fmt.Errorf("no Service %s has a port %s", service, port)
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", backend.Listener.Addr().String())
+		}}, nil)
+	r.table.Store(newTable([]*networkingv1.Ingress{parse(t, 1, `{metadata: {namespace: shop, name: web}, spec: {rules: [{host: shop.localhost, http: {paths: [
+		{path: /, pathType: Prefix, backend: {service: {name: web, port: {name: http}}}},
+		{path: /gone, pathType: Prefix, backend: {service: {name: gone, port: {name: http}}}}]}}]}}`)}))
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := r.serve(ctx)
+	t.Cleanup(func() {
+		cancel()
+		stop()
+	})
+	return l.Addr().String()
+}
+
+func TestTheRouterPassesRequestsOn(t *testing.T) {
+	address := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s %s", r.Host, r.URL, r.Header.Get("X-Forwarded-For"))
+	}))
+	for name, c := range map[string]struct {
+		host, path string
+		status     int
+		want       string
+	}{
+		"a request keeps its host, its path and its query":    {"shop.localhost", "/a%2Fb?c=d", 200, "shop.localhost /a%2Fb?c=d 127.0.0.1"},
+		"a Service that does not answer is a bad gateway":     {"shop.localhost", "/gone", 502, "Service shop/gone, port http, does not answer"},
+		"a host without rule is not found, and the page says": {"else.localhost", "/", 404, `no Ingress has a rule for host "else.localhost"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = c.host
+			request.Header.Set("X-Forwarded-For", "192.0.2.1") // A client cannot pretend to be another.
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			text, err := io.ReadAll(response.Body)
+			if err != nil || response.StatusCode != c.status || !strings.HasPrefix(string(text), c.want) {
+				t.Errorf("the answer is %d %q, %v; want %d %q", response.StatusCode, text, err, c.status, c.want)
+			}
+		})
+	}
+}
+
+func TestTheRouterPassesUpgradesOn(t *testing.T) {
+	address := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		line, _ := buffered.ReadString('\n')
+		fmt.Fprint(conn, "echo "+line)
+	}))
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	r := bufio.NewReader(conn)
+	response, err := http.ReadResponse(r, nil)
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("the answer is %v, %v", response, err)
+	}
+	fmt.Fprint(conn, "hello\n")
+	if line, err := r.ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("the Service answers %q, %v", line, err)
+	}
+}
+
+func TestTheRouterEndsWithAClientThatSaysNothing(t *testing.T) {
+	address := startRouter(t, http.NotFoundHandler())
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() }) // The router's own clean-up comes before, and must not wait for this client.
+}

@@ -1,0 +1,76 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// TestTheNodeReachesPodsWhateverThePoliciesSay checks the connections of the API server. A browser of this machine has no
+// such right.
+func TestTheNodeReachesPodsWhateverThePoliciesSay(t *testing.T) {
+	g := open(t, nil)
+	answer(t, attach(t, g, 2), 80, "two")
+	web, endpoints := service("web", "10.96.1.1", 8080, 80, corev1.ProtocolTCP, 2)
+	g.Update(State{Policies: []*networkingv1.NetworkPolicy{deny("isolate", "pod-2")}}.with(web, endpoints))
+	for name, c := range map[string]struct {
+		dial func() (net.Conn, error)
+		want string // an answer, or a part of the error
+	}{
+		"a pod":     {func() (net.Conn, error) { return g.DialAddress(t.Context(), at("10.244.0.2:80")) }, "two 10.244.0.1 hello"},
+		"a Service": {func() (net.Conn, error) { return g.DialAddress(t.Context(), at("10.96.1.1:8080")) }, "two 10.244.0.1 hello"},
+		"a Service by name": {func() (net.Conn, error) { return g.DialService(t.Context(), named("web"), "8080", netip.Addr{}) },
+			"two 10.244.0.1 hello"},
+		"not for a browser": {func() (net.Conn, error) {
+			return g.DialService(t.Context(), named("web"), "8080", at("127.0.0.1:0").Addr())
+		}, "isolate"},
+		"no loopback address": {func() (net.Conn, error) { return g.DialAddress(t.Context(), at("127.0.0.1:80")) }, "no address of a pod or a Service"},
+		"no mapped address":   {func() (net.Conn, error) { return g.DialAddress(t.Context(), at("[::ffff:10.244.0.2]:80")) }, "no address of a pod or a Service"},
+		"no public address":   {func() (net.Conn, error) { return g.DialAddress(t.Context(), at("8.8.8.8:80")) }, "no address of a pod or a Service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := c.dial()
+			if err != nil {
+				if !strings.Contains(err.Error(), c.want) {
+					t.Errorf("the error is %q, want %q in it", err, c.want)
+				}
+				return
+			}
+			if got, err := exchange(conn, "hello"); err != nil || got != c.want {
+				t.Errorf("the pod answers %q, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestAServiceWithoutSelectorHasEndpointsThatTheRulesOpen(t *testing.T) {
+	dialled := make(chan string, 1)
+	g := open(t, func(o *Options) {
+		o.Outside.Own = func() ([]netip.Prefix, error) { return nil, nil }
+		o.Outside.Connect = func(_ context.Context, _, address string, _ func(netip.Addr) error) (net.Conn, error) {
+			dialled <- address
+			return nil, errors.New("the test connects to nothing")
+		}
+	})
+	pod := attach(t, g, 2)
+	public, ofPublic := service("public", "10.96.1.1", 80, 8080, corev1.ProtocolTCP)
+	loopback, ofLoopback := service("loopback", "10.96.1.2", 80, 8080, corev1.ProtocolTCP)
+	ofPublic.Endpoints = append(ofPublic.Endpoints, endpoint("8.8.8.8"))
+	ofLoopback.Endpoints = append(ofLoopback.Endpoints, endpoint("127.0.0.1"), endpoint("169.254.169.254"), endpoint("10.0.0.1"))
+	g.Update(State{}.with(public, ofPublic).with(loopback, ofLoopback))
+	for _, address := range []string{"10.96.1.2:80", "10.96.1.1:80"} {
+		if conn, err := pod.Dial(t.Context(), "tcp", at(address)); err == nil {
+			conn.Close()
+			t.Errorf("%s is open", address)
+		}
+	}
+	if got := <-dialled; got != "8.8.8.8:8080" {
+		t.Errorf("the gateway connects to %s", got)
+	}
+}
