@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,17 +43,25 @@ func TestAHostilePodStopsNoOther(t *testing.T) {
 		name  string
 		args  []string
 		check func(p *corev1.Pod) error
+		// says is a part of the log when the pod has reached its limit.
+		says string
 	}{
-		{"forks", []string{"fork"}, ended("OOMKilled")},
-		{"fills", []string{"fill", "/big"}, succeeded},
-		{"prints", []string{"print"}, isReady},
-		{"connects", []string{"connect", bystander.Status.PodIP + ":8080", "100000"}, isReady},
+		{"forks", []string{"fork"}, ended("OOMKilled"), ""},
+		{"fills", []string{"fill", "/big"}, succeeded, "full after"},
+		{"prints", []string{"print"}, isReady, "0123456789abcdef"},
+		{"connects", []string{"connect", bystander.Status.PodIP + ":8080", "100000"}, isReady, "refused after"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			c.create(t, ns, a.name, corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
 				Name: "main", Image: image, Args: a.args, Resources: limit("256Mi", "64Mi"),
 			}}})
 			c.waitPod(t, ns, a.name, "its state", a.check)
+			nodetest.Eventually(t, "the pod reaches its limit", func() error {
+				if log := c.log(ns, a.name, "main"); !strings.Contains(log, a.says) {
+					return fmt.Errorf("it printed %q", log)
+				}
+				return nil
+			})
 			c.waitPod(t, ns, "bystander", "it is ready", isReady)
 			c.delete(t, ns, a.name)
 		})
