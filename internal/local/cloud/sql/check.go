@@ -64,6 +64,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 		return api.LegacyInvalid("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
 	}
 	for name, set := range map[string]bool{
+		"serverCaMode " + api.Printable(ip.ServerCaMode): !slices.Contains([]string{"", internalMode, serviceMode}, ip.ServerCaMode),
 		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
 		"requireSsl and sslMode: the server here speaks without TLS, which": ip.RequireSsl ||
 			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",

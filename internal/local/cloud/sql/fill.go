@@ -23,7 +23,7 @@ func (s *service) fillInstance(c *api.Call, made *instance) {
 	in.ConnectionName = in.Project + ":" + in.Region + ":" + in.Name
 	in.SelfLink = s.instanceLink(in.Project, in.Name)
 	in.CreateTime = api.Timestamp(s.Now())
-	in.IpAddresses = nil
+	in.IpAddresses, in.ServerCaCert = nil, nil
 	in.ServiceAccountEmailAddress = "p" + strconv.FormatInt(c.Project.Number, 10) + "-" + strings.ToLower(api.RandomDigits(6)) + "@gcp-sa-cloud-sql.iam.gserviceaccount.com"
 	fillSettings(in.Settings)
 	in.Settings.SettingsVersion = 1
