@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/sqladmin/v1beta4"
@@ -120,7 +121,7 @@ func (s *service) serve(ctx context.Context, on *instance, server engine.Server)
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := serverproxy.Listen(server.Address(), on.proxied(), *signers, s.Now)
+	proxy, err := serverproxy.Listen(server.Address(), on.proxied(), *signers, func() time.Time { return s.Now() })
 	if err != nil {
 		return nil, err
 	}
