@@ -34,8 +34,18 @@ type authProxy struct {
 	output strings.Builder
 }
 
-// authProxy starts the proxy with the credentials file of an account and more flags. The end of the test stops it.
+// authProxy starts the proxy with the credentials file of an account and more flags.
 func (c *emulator) authProxy(t *testing.T, key []byte, flags ...string) *authProxy {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "key.json")
+	if err := os.WriteFile(file, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c.startProxy(t, nil, append(flags, "--credentials-file", file)...)
+}
+
+// startProxy starts the proxy with environment variables and flags. The end of the test stops it.
+func (c *emulator) startProxy(t *testing.T, env []string, flags ...string) *authProxy {
 	t.Helper()
 	// The path of a Unix socket has at most 104 characters on some systems, so the test's own folder could be too long.
 	dir, err := os.MkdirTemp("", "proxy")
@@ -43,19 +53,15 @@ func (c *emulator) authProxy(t *testing.T, key []byte, flags ...string) *authPro
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	file := filepath.Join(dir, "key.json")
-	if err := os.WriteFile(file, key, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	p := &authProxy{t: t, socket: filepath.Join(dir, "mysql"), ready: make(chan struct{}), ended: make(chan struct{})}
 	endpoint := strings.TrimSuffix(cloud.Endpoints(c.url)["GOOGLE_SQL_CUSTOM_ENDPOINT"], "sql/v1beta4/")
 	args := append([]string{
-		"--credentials-file", file, "--sqladmin-api-endpoint", endpoint,
+		"--sqladmin-api-endpoint", endpoint,
 		"--enable-builtin-metrics=false", // of Google Cloud Monitoring, which is not emulated
 	}, flags...)
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, toolchaintest.Path(t, "cloud-sql-proxy"), append(args, connectionName+"?unix-socket-path="+p.socket)...)
-	cmd.Env = []string{"HOME=" + dir}
+	cmd.Env = append(env, "HOME="+dir)
 	reader, writer := io.Pipe()
 	cmd.Stdout, cmd.Stderr = writer, writer
 	if err := cmd.Start(); err != nil {
