@@ -3,8 +3,6 @@ package sql
 import (
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -21,13 +19,6 @@ import (
 
 // authorities holds the certificate authorities of instances, with their keys. The API shows only certificates.
 const authorities store.Table = "sqlAuthorities" // <project>/<instance>
-
-// The values of serverCaMode: whether the instance itself or Google's Certificate Authority Service signs the server's
-// certificate. Connectors check the instance's name in the first mode, and its DNS name in the second.
-const (
-	internalMode = "GOOGLE_MANAGED_INTERNAL_CA"
-	serviceMode  = "GOOGLE_MANAGED_CAS_CA"
-)
 
 // proxied returns the name of the instance for certificates.
 func (i *instance) proxied() serverproxy.Instance {
@@ -71,23 +62,7 @@ func (s *service) connectSettings(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := found.Instance
-	answer := &sqladmin.ConnectSettings{
-		Kind:            "sql#connectSettings",
-		BackendType:     in.BackendType,
-		ConnectionName:  in.ConnectionName,
-		DatabaseVersion: in.DatabaseVersion,
-		IpAddresses:     in.IpAddresses,
-		Region:          in.Region,
-		ServerCaCert:    in.ServerCaCert,
-		ServerCaMode:    in.Settings.IpConfiguration.ServerCaMode,
-	}
-	if answer.ServerCaMode == serviceMode {
-		answer.DnsName = found.proxied().DNSName()
-		answer.DnsNames = []*sqladmin.DnsNameMapping{{Name: answer.DnsName, ConnectionType: "PUBLIC", DnsScope: "INSTANCE", RecordManager: "CLOUD_SQL_AUTOMATION"}}
-	}
-	api.SetDefault(&answer.ServerCaMode, internalMode)
-	return answer, nil
+	return found.proxied().ConnectSettings(found.Instance), nil
 }
 
 // generateEphemeralCert returns a certificate for the public key in the request. With it, a connector can connect to the
@@ -109,7 +84,7 @@ func (s *service) generateEphemeralCert(c *api.Call) (any, error) {
 		return nil, api.LegacyInvalid("Invalid request: Provided public key was in an invalid or unsupported format: %v.", err)
 	}
 	now := s.Now()
-	until, err := certificateEnd(request.ValidDuration, now)
+	until, err := serverproxy.ParseEnd(request.ValidDuration, now)
 	if err != nil {
 		return nil, err
 	}
@@ -135,19 +110,6 @@ func (s *service) generateEphemeralCert(c *api.Call) (any, error) {
 		return nil, err
 	}
 	return &sqladmin.GenerateEphemeralCertResponse{EphemeralCert: certificate}, nil
-}
-
-// certificateEnd returns the end of a certificate whose lifetime the request may shorten, in seconds such as "1800s".
-func certificateEnd(duration string, now time.Time) (time.Time, error) {
-	if duration == "" {
-		return now.Add(serverproxy.Lifetime), nil
-	}
-	seconds, err := strconv.ParseFloat(strings.TrimSuffix(duration, "s"), 64)
-	if err != nil || !strings.HasSuffix(duration, "s") || !(seconds > 0) || seconds > serverproxy.Lifetime.Seconds() {
-		return time.Time{}, api.LegacyInvalid("Invalid request: Invalid value for validDuration: %s: use seconds, at most %.0fs.",
-			api.Printable(duration), serverproxy.Lifetime.Seconds())
-	}
-	return now.Add(time.Duration(seconds * float64(time.Second))), nil
 }
 
 // login returns the principal of an access token with which a connector logs in to the database, and the token's end.
