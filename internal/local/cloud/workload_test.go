@@ -63,15 +63,16 @@ func (c *emulator) bindWorkloads(email string, members ...string) {
 
 // metadataServer is the metadata server of a pod.
 type metadataServer struct {
-	t    *testing.T
-	host string
-	of   atomic.Pointer[metadata.Workload]
+	t      *testing.T
+	host   string
+	client *http.Client
+	of     atomic.Pointer[metadata.Workload]
 }
 
 // metadataOf serves the metadata of a pod with an account.
 func (c *emulator) metadataOf(t *testing.T, of metadata.Workload) *metadataServer {
 	t.Helper()
-	m := &metadataServer{t: t}
+	m := &metadataServer{t: t, client: http.DefaultClient}
 	m.of.Store(&of)
 	server := httptest.NewServer(metadata.New(metadata.Options{
 		Cloud: c.Workloads(projectID),
@@ -94,7 +95,7 @@ func (m *metadataServer) get(path string) (int, string) {
 		m.t.Fatal(err)
 	}
 	request.Header.Set("Metadata-Flavor", "Google")
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := m.client.Do(request)
 	if err != nil {
 		m.t.Fatal(err)
 	}

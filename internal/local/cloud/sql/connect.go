@@ -62,7 +62,7 @@ func (s *service) connectSettings(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found.proxied().ConnectSettings(found.Instance), nil
+	return found.proxied().ConnectSettings(c.Request.Context(), found.Instance), nil
 }
 
 // generateEphemeralCert returns a certificate for the public key in the request. With it, a connector can connect to the

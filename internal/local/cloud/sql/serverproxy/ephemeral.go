@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/api/sqladmin/v1beta4"
@@ -27,8 +28,7 @@ func (a Authorities) Ephemeral(of Instance, public crypto.PublicKey, member stri
 		until = last
 	}
 	raw, err := a.Client.issue(&x509.Certificate{
-		// The limit of a common name is 64 characters (RFC 5280, appendix A.1).
-		Subject:     pkix.Name{CommonName: of.commonName()[:min(64, len(of.commonName()))], OrganizationalUnit: []string{member[:min(64, len(member))]}},
+		Subject:     pkix.Name{CommonName: bounded(of.commonName()), OrganizationalUnit: []string{bounded(member)}},
 		NotAfter:    until,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -39,6 +39,12 @@ func (a Authorities) Ephemeral(of Instance, public crypto.PublicKey, member stri
 		return nil, fmt.Errorf("make an ephemeral certificate for instance %s: %w", of.commonName(), err)
 	}
 	return shown(raw, of)
+}
+
+// bounded shortens the text of a name in a certificate to 64 characters (RFC 5280, appendix A.1).
+func bounded(text string) string {
+	runes := []rune(strings.ToValidUTF8(text, "?"))
+	return string(runes[:min(64, len(runes))])
 }
 
 // The limits of a client's RSA key in bits. Connectors use 2048. Go's TLS rejects longer keys than the upper limit.

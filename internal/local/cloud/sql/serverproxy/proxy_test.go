@@ -15,6 +15,7 @@ import (
 	"math/big"
 	mathrand "math/rand/v2"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -236,7 +237,9 @@ func TestACertificateEndsAfterAnHour(t *testing.T) {
 func TestNoCertificateIsValidForMoreThanAnHour(t *testing.T) {
 	h := start(t)
 	now := time.Now().Truncate(time.Second)
-	issued, err := h.authorities.Ephemeral(h.instance, newKey(t).Public(), "user:web@example.com", now, now.Add(24*time.Hour))
+	// A long name with letters of several bytes also fits.
+	member := "user:" + strings.Repeat("ü", 100) + "@example.com"
+	issued, err := h.authorities.Ephemeral(h.instance, newKey(t).Public(), member, now, now.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package serverproxy
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -13,13 +14,13 @@ import (
 
 // ConnectSettings returns the properties of an instance that a connector needs before it connects. Source of the fields:
 // cloud.google.com/go/cloudsqlconn, internal/cloudsql/refresh.go.
-func (i Instance) ConnectSettings(in *sqladmin.DatabaseInstance) *sqladmin.ConnectSettings {
+func (i Instance) ConnectSettings(ctx context.Context, in *sqladmin.DatabaseInstance) *sqladmin.ConnectSettings {
 	answer := &sqladmin.ConnectSettings{
 		Kind:            "sql#connectSettings",
 		BackendType:     in.BackendType,
 		ConnectionName:  in.ConnectionName,
 		DatabaseVersion: in.DatabaseVersion,
-		IpAddresses:     in.IpAddresses,
+		IpAddresses:     addresses(ctx, in.IpAddresses),
 		Region:          in.Region,
 		ServerCaCert:    in.ServerCaCert,
 		ServerCaMode:    in.Settings.IpConfiguration.ServerCaMode,
@@ -31,6 +32,28 @@ func (i Instance) ConnectSettings(in *sqladmin.DatabaseInstance) *sqladmin.Conne
 		answer.DnsNames = []*sqladmin.DnsNameMapping{{Name: answer.DnsName, ConnectionType: "PUBLIC", DnsScope: "INSTANCE", RecordManager: "CLOUD_SQL_AUTOMATION"}}
 	}
 	return answer
+}
+
+// addressKey is the key of the function of WithAddress.
+type addressKey struct{}
+
+// WithAddress returns the context of a call from a client that reaches servers at other addresses: address returns such
+// an address for a server's own.
+func WithAddress(ctx context.Context, address func(server string) string) context.Context {
+	return context.WithValue(ctx, addressKey{}, address)
+}
+
+// addresses returns the addresses of an instance for the client of a call.
+func addresses(ctx context.Context, own []*sqladmin.IpMapping) []*sqladmin.IpMapping {
+	address, ok := ctx.Value(addressKey{}).(func(string) string)
+	if !ok {
+		return own
+	}
+	var mapped []*sqladmin.IpMapping
+	for _, one := range own {
+		mapped = append(mapped, &sqladmin.IpMapping{Type: one.Type, IpAddress: address(one.IpAddress)})
+	}
+	return mapped
 }
 
 // ParseEnd returns the end of a certificate whose lifetime the request may shorten, in seconds such as "1800s".

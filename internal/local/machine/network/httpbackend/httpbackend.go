@@ -4,6 +4,7 @@ package httpbackend
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -14,11 +15,9 @@ import (
 )
 
 const (
-	// headerTimeout and idleTimeout end the connections of pods that send nothing. writeTimeout ends those that read
-	// nothing.
+	// headerTimeout and idleTimeout end the connections of pods that send nothing. The gateway bounds a pod's connections.
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	writeTimeout  = time.Minute
 	// maxHeader is the maximum length of a request's header in bytes.
 	maxHeader = 32 << 10
 )
@@ -33,11 +32,17 @@ type Server struct {
 var _ network.Backend = (*Server)(nil).Backend
 
 // New returns a server that serves until Close.
-func New(handler http.Handler) *Server {
+func New(handler http.Handler) *Server { return NewTLS(handler, nil) }
+
+// NewTLS returns a server that serves HTTPS until Close. A nil config means HTTP.
+func NewTLS(handler http.Handler, config *tls.Config) *Server {
 	s := &Server{conns: queue{conns: make(chan *conn), done: make(chan struct{})}, ended: make(chan struct{})}
 	s.server = &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if secure, ok := c.(*tls.Conn); ok {
+				c = secure.NetConn()
+			}
 			if own, ok := c.(*conn); ok {
 				ctx = context.WithValue(ctx, requestKey{}, own.request)
 			}
@@ -46,7 +51,12 @@ func New(handler http.Handler) *Server {
 	}
 	go func() {
 		defer close(s.ended)
-		_ = s.server.Serve(&s.conns) // The queue ends only by Close.
+		// Both return when the queue ends, which is by Close.
+		if config != nil {
+			_ = s.server.ServeTLS(&s.conns, "", "")
+			return
+		}
+		_ = s.server.Serve(&s.conns)
 	}()
 	return s
 }
@@ -70,6 +80,7 @@ func (s *Server) Close() {
 	s.conns.Close()
 	s.server.Close()
 	<-s.ended
+	s.server.Close() // the connection that the server accepted meanwhile
 }
 
 // requestKey is the key of the network.Request in the context of an HTTP request.
