@@ -50,6 +50,9 @@ type embeds struct {
 	files  []string
 }
 
+// proxyModule is the module of the Cloud SQL Auth Proxy, whose main package is its root.
+const proxyModule = "github.com/GoogleCloudPlatform/cloud-sql-proxy/v2"
+
 // catalogue returns every tool that Strata uses on a local target. The go.mod files hold the versions.
 func catalogue() []bundle {
 	bundles := []bundle{
@@ -94,6 +97,9 @@ func catalogue() []bundle {
 		}},
 		{name: "dolt", module: "dolt", tools: []tool{
 			{name: "dolt", pkg: "./", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
+		}},
+		{name: "cloud-sql-proxy", module: "cloud-sql-proxy", tools: []tool{
+			{name: "cloud-sql-proxy", pkg: proxyModule, pin: proxyModule, versionArgs: []string{"--version"}},
 		}},
 	}
 	// gVisor exists for Linux only, and pods are simulated elsewhere.

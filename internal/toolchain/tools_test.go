@@ -21,6 +21,7 @@ func TestEveryToolIsBuiltAtItsVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) { toolchaintest.Path(t, name) })
 	}
 	for name, args := range map[string]string{
+		"cloud-sql-proxy":         "--version",
 		"etcd":                    "--version",
 		"kube-apiserver":          "--version",
 		"kube-controller-manager": "--version",

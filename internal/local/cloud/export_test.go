@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/serverproxy"
 )
 
 // SetClock sets the server's clock.
@@ -33,4 +34,29 @@ func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.RemoveAll(tx, store.Table("sqlOwners"), instance+"/") }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ForgetAuthorities removes the certificate authorities of an instance, so that the store is like that of an earlier
+// version.
+func (s *Server) ForgetAuthorities(t testing.TB, instance string) {
+	t.Helper()
+	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, store.Table("sqlAuthorities"), instance) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AuthorityKeys returns the private keys of an instance's certificate authorities.
+func (s *Server) AuthorityKeys(t testing.TB, instance string) (keys [][]byte) {
+	t.Helper()
+	err := s.core.Store.View(func(tx *bbolt.Tx) error {
+		found, err := store.Get[serverproxy.Authorities](tx, store.Table("sqlAuthorities"), instance)
+		if err == nil && found != nil {
+			keys = [][]byte{found.Server.Key, found.Client.Key}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"path/filepath"
@@ -34,7 +35,9 @@ type Options struct {
 type Server struct {
 	core      *core.Core
 	authority *authority
-	tunnels   *tunnels
+	// certificate is the certificate for Google's hosts.
+	certificate tls.Certificate
+	tunnels     *tunnels
 }
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
@@ -66,11 +69,10 @@ func (s *Server) openTunnels(dir string) error {
 	if s.authority, err = openAuthority(dir, s.core.Now()); err != nil {
 		return err
 	}
-	certificate, err := s.authority.certify(s.Hosts(), s.core.Now())
-	if err != nil {
+	if s.certificate, err = s.authority.certify(s.Hosts(), s.core.Now()); err != nil {
 		return err
 	}
-	s.tunnels = newTunnels(s, certificate)
+	s.tunnels = newTunnels(s, s.TLSConfig())
 	s.core.Background(func(context.Context) { s.tunnels.serve() })
 	return nil
 }

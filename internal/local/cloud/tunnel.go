@@ -39,12 +39,12 @@ type tunnels struct {
 	once   sync.Once
 }
 
-func newTunnels(handler http.Handler, certificate tls.Certificate) *tunnels {
+func newTunnels(handler http.Handler, config *tls.Config) *tunnels {
 	t := &tunnels{conns: make(chan net.Conn), done: make(chan struct{})}
 	t.server = &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		TLSConfig:         config,
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package container
 
 import (
 	"go.etcd.io/bbolt"
+	container "google.golang.org/api/container/v1beta1"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
@@ -40,4 +41,13 @@ func workloadPools(tx *bbolt.Tx, project string) ([]string, error) {
 		}
 	}
 	return pools, err
+}
+
+// ClusterOf returns the cluster of a project, or nil if there is none.
+func ClusterOf(tx *bbolt.Tx, project string) (*container.Cluster, error) {
+	all, err := store.List[cluster](tx, clusters, project+"/")
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0].Cluster, nil
 }

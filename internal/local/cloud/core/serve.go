@@ -11,8 +11,12 @@ import (
 
 // ServeHTTP handles one call.
 func (c *Core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == authn.TokenPath {
+	switch r.URL.Path {
+	case authn.TokenPath:
 		c.ServeToken(w, r)
+		return
+	case authn.CertsPath:
+		c.ServeCerts(w, r)
 		return
 	}
 	found := c.Find(r)

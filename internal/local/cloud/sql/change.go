@@ -11,6 +11,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/settings"
 )
 
 // patchInstance changes the fields that the request names. A null resets a setting to its default.
@@ -91,8 +92,8 @@ func (i *instance) address() string {
 // change applies a request to the instance. A request can change only the settings and the database version.
 func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any, error), wanted map[string]any) error {
 	old := i.Instance
-	settings, _ := wanted["settings"].(map[string]any)
-	if version, ok := settings["settingsVersion"]; ok && fmt.Sprint(version) != strconv.FormatInt(old.Settings.SettingsVersion, 10) {
+	object, _ := wanted["settings"].(map[string]any)
+	if version, ok := object["settingsVersion"]; ok && fmt.Sprint(version) != strconv.FormatInt(old.Settings.SettingsVersion, 10) {
 		return api.LegacyError(http.StatusPreconditionFailed, "staleData",
 			"The settings version %v is not the current one, %d: get the instance again and retry.", version, old.Settings.SettingsVersion)
 	}
@@ -114,14 +115,14 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	if family := i.family(); !strings.HasPrefix(changed.DatabaseVersion, family.Prefix) {
 		return api.LegacyInvalid("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
 	}
-	if err := checkSettings(changed.Settings); err != nil {
+	if err := settings.Check(changed.Settings); err != nil {
 		return err
 	}
 	// Clients cannot change fields that the emulator sets.
 	kept := *old
 	kept.Settings, kept.DatabaseVersion = changed.Settings, changed.DatabaseVersion
 	kept.DatabaseInstalledVersion = i.family().Installed(kept.DatabaseVersion)
-	fillSettings(kept.Settings)
+	settings.Fill(kept.Settings)
 	kept.Settings.SettingsVersion = old.Settings.SettingsVersion + 1
 	i.Instance = &kept
 	return nil

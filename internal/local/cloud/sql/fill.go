@@ -7,6 +7,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/settings"
 )
 
 // fillInstance sets the fields that Google Cloud sets in a new instance.
@@ -23,30 +24,11 @@ func (s *service) fillInstance(c *api.Call, made *instance) {
 	in.ConnectionName = in.Project + ":" + in.Region + ":" + in.Name
 	in.SelfLink = s.instanceLink(in.Project, in.Name)
 	in.CreateTime = api.Timestamp(s.Now())
-	in.IpAddresses = nil
+	in.IpAddresses, in.ServerCaCert = nil, nil
 	in.ServiceAccountEmailAddress = "p" + strconv.FormatInt(c.Project.Number, 10) + "-" + strings.ToLower(api.RandomDigits(6)) + "@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-	fillSettings(in.Settings)
+	settings.Fill(in.Settings)
 	in.Settings.SettingsVersion = 1
 	in.Etag = api.RandomText(32)
-}
-
-func fillSettings(settings *sqladmin.Settings) {
-	settings.Kind = "sql#settings"
-	api.SetDefault(&settings.ActivationPolicy, "ALWAYS")
-	api.SetDefault(&settings.AvailabilityType, "ZONAL")
-	api.SetDefault(&settings.ConnectorEnforcement, "NOT_REQUIRED")
-	api.SetDefault(&settings.DataDiskType, "PD_SSD")
-	api.SetDefault(&settings.Edition, "ENTERPRISE")
-	api.SetDefault(&settings.PricingPlan, "PER_USE")
-	api.SetDefault(&settings.ReplicationType, "SYNCHRONOUS")
-	if settings.DataDiskSizeGb == 0 {
-		settings.DataDiskSizeGb = 10
-	}
-	api.SetMissing(&settings.StorageAutoResize, true)
-	api.SetMissing(&settings.IpConfiguration, sqladmin.IpConfiguration{Ipv4Enabled: true})
-	api.SetDefault(&settings.IpConfiguration.SslMode, "ALLOW_UNENCRYPTED_AND_ENCRYPTED")
-	api.SetMissing(&settings.BackupConfiguration, sqladmin.BackupConfiguration{Kind: "sql#backupConfiguration"})
-	api.SetDefault(&settings.BackupConfiguration.StartTime, "12:00")
 }
 
 // addresses returns the IP addresses of the instance in the API's form, if address is not empty.

@@ -11,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/settings"
 )
 
 // instance is the record of a Cloud SQL instance.
@@ -65,7 +66,7 @@ func (s *service) insertInstance(c *api.Call) (any, error) {
 		return nil, err
 	}
 	api.SetDefault(&wanted.DatabaseVersion, "MYSQL_8_0")
-	if err := checkNewInstance(wanted); err != nil {
+	if err := settings.CheckNew(wanted); err != nil {
 		return nil, err
 	}
 	made := &instance{Instance: wanted}

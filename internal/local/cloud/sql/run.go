@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/sqladmin/v1beta4"
@@ -11,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/serverproxy"
 )
 
 // runInstanceOperation does the work of an operation on an instance and ends the operation. Close interrupts the work;
@@ -47,7 +49,7 @@ func (s *service) runInstanceOperation(ctx context.Context, op *sqladmin.Operati
 			return err
 		}
 		if fault == nil && op.OperationType == "DELETE" {
-			return errors.Join(store.Remove(tx, instances, key), store.RemoveAll(tx, owners, key+"/"))
+			return errors.Join(store.Remove(tx, instances, key), store.Remove(tx, authorities, key), store.RemoveAll(tx, owners, key+"/"))
 		}
 		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
 		if fault != nil {
@@ -67,7 +69,7 @@ func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	}
 	switch kind {
 	case "DELETE":
-		s.servers.set(on.key(), nil)
+		s.servers.remove(on.key())
 		return s.databases.Erase(ctx, on.key())
 	case "RESTART":
 		if err := s.stopInstance(on.key()); err != nil {
@@ -88,27 +90,47 @@ func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	return err
 }
 
-// startInstance starts the server of an instance. It then sets the grants, because a kill of the emulator may have
-// interrupted a change of them.
+// startInstance starts the server of an instance, or returns the running one.
 func (s *service) startInstance(ctx context.Context, on *instance) (engine.Server, error) {
 	key := on.key()
 	if s.databases == nil {
 		return nil, fmt.Errorf("start the server of instance %s: this emulator was started without a database runtime", key)
 	}
+	if running := s.servers.get(key); running != nil {
+		return running, nil
+	}
 	server, err := s.databases.Start(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+	running, err := s.serve(ctx, on, server)
+	if err != nil {
+		return nil, errors.Join(err, s.databases.Stop(key))
+	}
+	s.servers.add(key, running)
+	return running, nil
+}
+
+// serve sets the grants of a server that has started. An interrupted change may have left others. Then it serves
+// connectors.
+func (s *service) serve(ctx context.Context, on *instance, server engine.Server) (*runningServer, error) {
 	if err := s.setGrants(ctx, on, engine.MySQL{Server: server}); err != nil {
 		return nil, err
 	}
-	s.servers.set(key, server)
-	return server, nil
+	signers, err := s.ensureAuthorities(on.key())
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := serverproxy.Listen(server.Address(), on.proxied(), *signers, func() time.Time { return s.Now() })
+	if err != nil {
+		return nil, err
+	}
+	return &runningServer{server, proxy}, nil
 }
 
 // stopInstance stops the server of an instance and keeps its data.
 func (s *service) stopInstance(key string) error {
-	s.servers.set(key, nil)
+	s.servers.remove(key)
 	return s.databases.Stop(key)
 }
 
@@ -150,14 +172,11 @@ func (s *service) resumeInstances(ctx context.Context) error {
 
 // stopInstances stops all running servers.
 func (s *service) stopInstances() error {
-	s.servers.mu.Lock()
-	defer s.servers.mu.Unlock()
 	var faults []error
-	for key := range s.servers.running {
-		if err := s.databases.Stop(key); err != nil {
+	for _, key := range s.servers.keys() {
+		if err := s.stopInstance(key); err != nil {
 			faults = append(faults, fmt.Errorf("stop instance %s: %w", key, err))
 		}
 	}
-	s.servers.running = nil
 	return errors.Join(faults...)
 }

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"go.etcd.io/bbolt"
@@ -8,12 +10,19 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/serverproxy"
 )
+
+// runningServer is the server of an instance with the port for connectors.
+type runningServer struct {
+	engine.Server
+	proxy *serverproxy.Proxy
+}
 
 // servers holds the running servers of instances, and one lock per instance that serializes the API's changes.
 type servers struct {
 	mu      sync.Mutex
-	running map[string]engine.Server
+	running map[string]*runningServer
 	locks   map[string]*sync.Mutex
 }
 
@@ -32,20 +41,36 @@ func (k *servers) lock(key string) (unlock func()) {
 	return own.Unlock
 }
 
-func (k *servers) set(key string, db engine.Server) {
+// add adds a server that has started.
+func (k *servers) add(key string, server *runningServer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running == nil {
-		k.running = map[string]engine.Server{}
+		k.running = map[string]*runningServer{}
 	}
-	if db == nil {
-		delete(k.running, key)
-		return
-	}
-	k.running[key] = db
+	k.running[key] = server
 }
 
-func (k *servers) get(key string) engine.Server {
+// remove removes a server that is about to stop, and ends the connections of connectors.
+func (k *servers) remove(key string) {
+	k.mu.Lock()
+	server := k.running[key]
+	delete(k.running, key)
+	k.mu.Unlock()
+	if server != nil {
+		server.proxy.Close()
+	}
+}
+
+// keys returns the keys of the running servers.
+func (k *servers) keys() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.running))
+}
+
+// get returns the server of an instance, or nil if none runs.
+func (k *servers) get(key string) *runningServer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.running[key]

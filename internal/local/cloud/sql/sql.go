@@ -19,7 +19,7 @@ const (
 )
 
 // Tables returns the tables of the service.
-func Tables() []store.Table { return []store.Table{instances, instanceOps, owners} }
+func Tables() []store.Table { return []store.Table{instances, instanceOps, owners, authorities} }
 
 // service handles the calls, and holds the running servers.
 type service struct {
@@ -38,12 +38,7 @@ func Register(c *core.Core, runtime engine.Runtime) {
 		Scopes: []string{"https://www.googleapis.com/auth/sqlservice.admin"},
 		Start:  s.resumeInstances,
 		Stop:   s.stopInstances,
-		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
-			refusal := api.PermissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
-				permission, on.Name)
-			refusal.Status = ""
-			return refusal
-		},
+		Denied: denied,
 	}
 	// The API has two versions with the same calls: v1beta4, which the providers use, and v1.
 	for _, version := range []string{"sql/v1beta4", "v1"} {
@@ -68,6 +63,8 @@ func (s *service) sqlRoutes(project string) []api.Route {
 		{Method: "PUT", Pattern: one, Permission: "cloudsql.instances.update", On: onInstance, Handle: s.updateInstance},
 		{Method: "DELETE", Pattern: one, Permission: "cloudsql.instances.delete", On: onInstance, Handle: s.deleteInstance},
 		{Method: "POST", Pattern: one + "/restart", Permission: "cloudsql.instances.restart", On: onInstance, Handle: s.restartInstance},
+		{Method: "GET", Pattern: one + "/connectSettings", Permission: "cloudsql.instances.get", On: onInstance, Handle: s.connectSettings},
+		{Method: "POST", Pattern: one + ":generateEphemeralCert", Permission: "cloudsql.instances.connect", On: onInstance, Handle: s.generateEphemeralCert},
 		{Method: "POST", Pattern: databases, Permission: "cloudsql.databases.create", On: onInstance, Handle: s.insertDatabase},
 		{Method: "GET", Pattern: databases, Permission: "cloudsql.databases.list", On: onInstance, Handle: s.listDatabases},
 		{Method: "GET", Pattern: database, Permission: "cloudsql.databases.get", On: onInstance, Handle: s.getDatabase},

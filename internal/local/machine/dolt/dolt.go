@@ -24,8 +24,6 @@ import (
 )
 
 const (
-	// port is the port of every server. Each server has its own address.
-	port = 3306
 	// startTimeout is how long a server may take to answer after its start. stopGrace is how long it may take to exit.
 	startTimeout = time.Minute
 	stopGrace    = 10 * time.Second

@@ -12,12 +12,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 // folder is the folder with all files of one instance.
@@ -46,7 +47,7 @@ func (f folder) needs(address string) Needs {
 	return Needs{
 		Reads:   []string{f.config(), f.home()},
 		Writes:  []string{f.data(), f.temp()},
-		Address: net.JoinHostPort(address, strconv.Itoa(port)),
+		Address: net.JoinHostPort(address, engine.Port),
 	}
 }
 
@@ -101,7 +102,7 @@ func (f folder) serverConfig(address string) []byte {
 		"log_level: warning",
 		"listener:",
 		"  host: " + quoted(address),
-		"  port: " + strconv.Itoa(port),
+		"  port: " + engine.Port,
 		fmt.Sprintf("  max_connections: %d", maxConnections),
 		"data_dir: " + quoted(f.data()),
 		"cfg_dir: " + quoted(filepath.Join(f.data(), ".doltcfg")),
@@ -145,7 +146,7 @@ func newPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
-// chooseAddress returns a loopback address with a free port. It avoids 127.0.0.0/16, the addresses of resolvers and
+// chooseAddress returns a loopback address with free ports. It avoids 127.0.0.0/16, the addresses of resolvers and
 // control planes.
 func chooseAddress() (string, error) {
 	var last error
@@ -182,16 +183,22 @@ func waitFree(ctx context.Context, address string) error {
 	}
 }
 
-// checkFree returns an error if a server cannot listen on an address.
+// checkFree returns an error if the server of an instance, or the emulator for the instance's connectors, cannot listen
+// on an address.
 func checkFree(address string) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens on %s:%d, the reserved address of this instance: end that program first: %w", address, port, err)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("this system has no loopback address %s: Linux has all of 127.0.0.0/8, elsewhere add it as an alias of the loopback interface", address)
-	case err != nil:
-		return err
+	for _, port := range []string{engine.Port, engine.ProxyPort} {
+		listener, err := net.Listen("tcp", net.JoinHostPort(address, port))
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return fmt.Errorf("another program listens on %s:%s, the reserved address of this instance: end that program first: %w", address, port, err)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return fmt.Errorf("this system has no loopback address %s: Linux has all of 127.0.0.0/8, elsewhere add it as an alias of the loopback interface", address)
+		case err != nil:
+			return err
+		}
+		if err := listener.Close(); err != nil {
+			return err
+		}
 	}
-	return listener.Close()
+	return nil
 }

@@ -17,7 +17,7 @@ const (
 
 // Tables returns the tables of the package.
 func Tables() []store.Table {
-	return []store.Table{credentials, Tokens, ServiceAccounts, AccountKeys}
+	return []store.Table{credentials, Tokens, ServiceAccounts, AccountKeys, signers}
 }
 
 // AccountDomain ends the e-mail addresses of the service accounts that users create in a project.

@@ -44,6 +44,9 @@ type accessToken struct {
 	// Key is the store's key of the service account key to which the token belongs. Deleting the service account key
 	// invalidates the token.
 	Key string `json:"key,omitempty"`
+	// Account is the unique ID of the service account of a token without a key. Disabling or deleting the account
+	// invalidates the token.
+	Account string `json:"account,omitempty"`
 }
 
 // issueToken creates an access token. At most once a minute it also removes the expired ones.
@@ -79,22 +82,38 @@ func (a *Authenticator) Authenticate(r *http.Request, svc *api.Service) (api.Pri
 			}
 			return requireScope(svc, assertion.scopes, r.Method)
 		}
-		record, err := store.Get[accessToken](tx, Tokens, api.Hash(token))
+		record, err := a.usableToken(tx, token)
 		if err != nil {
 			return err
 		}
-		if record == nil || !a.now().Before(record.Expires) {
+		if record == nil {
 			return invalidCredentials(svc)
-		}
-		if record.Key != "" {
-			if _, err := a.usableKey(tx, record.Key); err != nil {
-				return invalidCredentials(svc)
-			}
 		}
 		who = api.Principal{Member: record.Member, Email: record.Email}
 		return requireScope(svc, record.Scopes, r.Method)
 	})
 	return who, err
+}
+
+// usableToken returns the record of an access token, or nil if the token is unknown, has expired, or belongs to a key or
+// an account that is disabled or deleted.
+func (a *Authenticator) usableToken(tx *bbolt.Tx, token string) (*accessToken, error) {
+	record, err := store.Get[accessToken](tx, Tokens, api.Hash(token))
+	if err != nil || record == nil || !a.now().Before(record.Expires) {
+		return nil, err
+	}
+	if record.Key != "" {
+		if _, err := a.usableKey(tx, record.Key); err != nil {
+			return nil, nil
+		}
+	}
+	if record.Account != "" {
+		account, err := FindAccount(tx, "-", record.Email)
+		if err != nil || account == nil || account.Disabled || account.UniqueId != record.Account {
+			return nil, err
+		}
+	}
+	return record, nil
 }
 
 // cloudPlatform is the OAuth scope for all of Google Cloud.

@@ -108,11 +108,16 @@ func (a *Authorizer) binds(tx *bbolt.Tx, binding *crm.Binding, who api.Principal
 // isMember reports whether a member of a binding matches a principal. The emulator has no groups.
 func isMember(tx *bbolt.Tx, p api.Principal, member string) (bool, error) {
 	switch member {
-	case p.Member, "allUsers", "allAuthenticatedUsers":
+	case p.Member, "allUsers":
 		return true, nil
+	case "allAuthenticatedUsers":
+		// These are the users and service accounts of Google.
+		return !isWorkload(p), nil
 	}
 	kind, name, _ := strings.Cut(member, ":")
 	switch kind {
+	case "principal", "principalSet":
+		return matchesWorkload(tx, p, member)
 	case "domain":
 		return strings.HasPrefix(p.Member, "user:") && strings.HasSuffix(p.Email, "@"+name), nil
 	case "projectOwner", "projectEditor", "projectViewer":

@@ -21,9 +21,16 @@ type Runtime interface {
 	Erase(ctx context.Context, instance string) error
 }
 
+// Port is the port of every server. At ProxyPort of the server's address, the emulator serves Google's connectors, which
+// know no other port.
+const (
+	Port      = "3306"
+	ProxyPort = "3307"
+)
+
 // Server is the running server of an instance.
 type Server interface {
-	// Address returns the IP address of the server, which listens on port 3306.
+	// Address returns the IP address of the server, which listens on Port.
 	Address() string
 	// Root returns a connection as the runtime's root user, whose host is the server's own address.
 	Root() *sql.DB

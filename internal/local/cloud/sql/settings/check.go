@@ -1,4 +1,5 @@
-package sql
+// Package settings checks the properties and the settings of Cloud SQL instances, and sets their defaults.
+package settings
 
 import (
 	"regexp"
@@ -10,6 +11,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
+// The values of serverCaMode: whether the instance itself or Google's Certificate Authority Service signs the server's
+// certificate. Connectors check the instance's name in the first mode, and its DNS name in the second.
+const (
+	InternalCA = "GOOGLE_MANAGED_INTERNAL_CA"
+	ServiceCA  = "GOOGLE_MANAGED_CAS_CA"
+)
+
 var (
 	instanceNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,96}[a-z0-9])?$`)
 	regions       = regexp.MustCompile(`^[a-z]+-[a-z]+\d+$`)
@@ -17,9 +25,9 @@ var (
 	flagValues    = regexp.MustCompile(`^[ -~]{0,1000}$`)
 )
 
-// checkNewInstance returns an error for a new instance that Cloud SQL would reject, or that the emulator cannot
+// CheckNew returns an error for a new instance that Cloud SQL would reject, or that the emulator cannot
 // provide.
-func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
+func CheckNew(wanted *sqladmin.DatabaseInstance) error {
 	if !instanceNames.MatchString(wanted.Name) {
 		return api.LegacyInvalid("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
 	}
@@ -41,12 +49,12 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 			return api.LegacyInvalid("Invalid request: %s is not emulated.", name)
 		}
 	}
-	return checkSettings(wanted.Settings)
+	return Check(wanted.Settings)
 }
 
-// checkSettings returns an error for settings without the required fields, and for settings that the emulator's engine
+// Check returns an error for settings without the required fields, and for settings that the emulator's engine
 // would ignore.
-func checkSettings(settings *sqladmin.Settings) error {
+func Check(settings *sqladmin.Settings) error {
 	if settings == nil || settings.Tier == "" {
 		return api.LegacyInvalid("Invalid request: Missing required field: settings.tier.")
 	}
@@ -64,6 +72,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 		return api.LegacyInvalid("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
 	}
 	for name, set := range map[string]bool{
+		"serverCaMode " + api.Printable(ip.ServerCaMode): !slices.Contains([]string{"", InternalCA, ServiceCA}, ip.ServerCaMode),
 		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
 		"requireSsl and sslMode: the server here speaks without TLS, which": ip.RequireSsl ||
 			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",

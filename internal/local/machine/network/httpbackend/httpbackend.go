@@ -1,0 +1,120 @@
+// Package httpbackend serves HTTP to pods in the process of the gateway, for example the metadata server at
+// 169.254.169.254:80.
+package httpbackend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/machine/network"
+)
+
+const (
+	// headerTimeout and idleTimeout end the connections of pods that send nothing. The gateway bounds a pod's connections.
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// maxHeader is the maximum length of a request's header in bytes.
+	maxHeader = 32 << 10
+)
+
+// Server serves the connections of pods with an http.Handler. Its method Backend is a network.Backend.
+type Server struct {
+	server *http.Server
+	conns  queue
+	ended  chan struct{} // closed when the server accepts no more connections
+}
+
+var _ network.Backend = (*Server)(nil).Backend
+
+// New returns a server that serves until Close.
+func New(handler http.Handler) *Server { return NewTLS(handler, nil) }
+
+// NewTLS returns a server that serves HTTPS until Close. A nil config means HTTP.
+func NewTLS(handler http.Handler, config *tls.Config) *Server {
+	s := &Server{conns: queue{conns: make(chan *conn), done: make(chan struct{})}, ended: make(chan struct{})}
+	s.server = &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if secure, ok := c.(*tls.Conn); ok {
+				c = secure.NetConn()
+			}
+			if own, ok := c.(*conn); ok {
+				ctx = context.WithValue(ctx, requestKey{}, own.request)
+			}
+			return ctx
+		},
+	}
+	go func() {
+		defer close(s.ended)
+		// Both return when the queue ends, which is by Close.
+		if config != nil {
+			_ = s.server.ServeTLS(&s.conns, "", "")
+			return
+		}
+		_ = s.server.Serve(&s.conns)
+	}()
+	return s
+}
+
+// Backend returns a connection to the handler. The connection ends with ctx.
+func (s *Server) Backend(ctx context.Context, r network.Request) (net.Conn, error) {
+	near, far := newPair(r)
+	select {
+	case s.conns.conns <- far:
+		context.AfterFunc(ctx, func() { far.Close() })
+		return near, nil
+	case <-s.conns.done:
+		return nil, errors.New("connect to the HTTP server for pods: it is closed")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close ends all connections. It may be called more than once.
+func (s *Server) Close() {
+	s.conns.Close()
+	s.server.Close()
+	<-s.ended
+	s.server.Close() // the connection that the server accepted meanwhile
+}
+
+// requestKey is the key of the network.Request in the context of an HTTP request.
+type requestKey struct{}
+
+// Pod returns the pod that makes an HTTP request, from the request's context. The gateway knows a pod by its link, so a pod
+// cannot claim to be another. ok is false if the connection comes from the host.
+func Pod(ctx context.Context) (pod network.Pod, ok bool) {
+	r, ok := ctx.Value(requestKey{}).(network.Request)
+	return r.Pod, ok && r.Pod.Name != ""
+}
+
+// queue is the listener from which the server accepts the connections of pods.
+type queue struct {
+	conns chan *conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// Accept implements net.Listener.
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.conns:
+		return c, nil
+	case <-q.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (q *queue) Close() error {
+	q.once.Do(func() { close(q.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
