@@ -15,10 +15,13 @@ done
 
 if [[ "${1:-}" == apache2* ]] && [ ! -e index.php ] && [ ! -e wp-includes/version.php ]; then
 	echo "WordPress is copied to $PWD" >&2
-	# A copy that is interrupted starts again, because index.php comes last. The folder itself keeps its owner and mode.
-	tar --create --file - --directory /usr/src/wordpress --exclude ./index.php . |
-		tar --extract --file - --no-same-owner --no-same-permissions --no-overwrite-dir --skip-old-files
-	cp /usr/src/wordpress/index.php index.php
+	# index.php comes last, so that an interrupted copy starts again.
+	GLOBIGNORE=/usr/src/wordpress/index.php # It also makes * match hidden files.
+	if [ -e wp-config.php ]; then
+		GLOBIGNORE+=:/usr/src/wordpress/wp-config.php # The user's own stays.
+	fi
+	cp --recursive /usr/src/wordpress/* .
+	cp /usr/src/wordpress/index.php .
 fi
 
 exec "$@"
