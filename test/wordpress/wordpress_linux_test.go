@@ -1,42 +1,83 @@
 package wordpress_test
 
 import (
-	"io"
-	"net/http"
-	"net/http/cookiejar"
-	"net/url"
+	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
+	"github.com/strata-platform/strata/test/browser"
+	"github.com/strata-platform/strata/test/wordpress"
 )
+
+// picturesVariable names a folder that keeps the pictures of the pages.
+const picturesVariable = "STRATA_TEST_PICTURES"
+
+// stepsTimeout is how long all steps in the browser may take. They take about 20 s on two idle cores.
+const stepsTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	sandboxes.Main()
-	m.Run()
+	browser.Main()
+	os.Exit(m.Run())
 }
 
-func TestScratch(t *testing.T) {
+func TestAPostIsStillThereAfterThePodIsKilled(t *testing.T) {
 	p := start(t, startDatabase(t))
-	at := p.forward(t)
+	tab, cancel := context.WithTimeout(browser.Open(t), stepsTimeout)
+	defer cancel()
+	blog := wordpress.Blog{URL: p.forward(t), Title: "Strata", User: "engineer", Password: "correct horse battery staple", Email: "engineer@example.com"}
 	began := time.Now()
 	p.run(t)
-	p.wait(t, at)
-	t.Log("first page after", time.Since(began))
-	jar, _ := cookiejar.New(nil)
-	c := &http.Client{Jar: jar}
-	post := func(path string, form url.Values) {
+	p.wait(t, blog.URL)
+	t.Logf("from the start of the pod to its first page: %s", time.Since(began))
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"install", func() error { return blog.Install(tab) }},
+		{"log in", func() error { return blog.LogIn(tab) }},
+	} {
 		began := time.Now()
-		r, err := c.PostForm(at+path, form)
-		if err != nil {
+		if err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		b, _ := io.ReadAll(r.Body)
-		t.Log(path, r.Status, r.Request.URL, time.Since(began), len(b))
-		if len(b) > 3000 { b = b[:3000] }
-		t.Log(string(b))
+		t.Logf("%s: %s", step.name, time.Since(began))
 	}
-	post("/wp-admin/install.php?step=2", url.Values{"weblog_title": {"Strata"}, "user_name": {"admin"}, "admin_password": {"correct horse battery"}, "admin_password2": {"correct horse battery"}, "admin_email": {"a@example.com"}, "blog_public": {"0"}, "language": {""}})
-	post("/wp-login.php", url.Values{"log": {"admin"}, "pwd": {"correct horse battery"}, "redirect_to": {at+"/wp-admin/"}, "testcookie": {"1"}})
-	t.Log(p.log.String())
+	const title, text = "A pod that runs", "This text lies in the team’s database – 数据库 🗄️."
+	began = time.Now()
+	page, err := blog.Post(tab, title, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("post: %s", time.Since(began))
+	read(t, blog, tab, page, title, text)
+
+	p.kill(t)
+	p.run(t)
+	p.wait(t, blog.URL)
+	read(t, blog, tab, page, title, text)
+	picture, err := wordpress.Picture(tab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv(picturesVariable); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "wordpress-post.png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read fails the test if the page of a post does not have its title and text.
+func read(t *testing.T, blog wordpress.Blog, tab context.Context, page, title, text string) {
+	t.Helper()
+	haveTitle, haveText, err := blog.Read(tab, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if haveTitle != title || haveText != text {
+		t.Errorf("the page %s has the title %q and the text %q", page, haveTitle, haveText)
+	}
 }
