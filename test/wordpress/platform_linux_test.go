@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/images"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	stored "github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
 	"github.com/strata-platform/strata/internal/local/machine/images/debian"
 	"github.com/strata-platform/strata/internal/local/machine/network"
 	"github.com/strata-platform/strata/internal/local/machine/network/link"
-	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -149,9 +149,9 @@ func (p *platform) run(t *testing.T) {
 	t.Helper()
 	const address, mac = "10.0.0.2", "02:00:00:00:00:02"
 	pod, wire, err := p.host.CreatePod(t.Context(), spec.Pod{ID: "wordpress",
-		Network:     spec.Network{Address: netip.MustParsePrefix(address + "/16"), Gateway: netip.MustParseAddr("10.0.0.1"), MAC: mac, MTU: network.MTU},
-		Sysctls:     map[string]string{"net.ipv4.ip_unprivileged_port_start": "0"},
-		Memory:      []spec.Memory{{Name: "site"}}})
+		Network: spec.Network{Address: netip.MustParsePrefix(address + "/16"), Gateway: netip.MustParseAddr("10.0.0.1"), MAC: mac, MTU: network.MTU},
+		Sysctls: map[string]string{"net.ipv4.ip_unprivileged_port_start": "0"},
+		Memory:  []spec.Memory{{Name: "site"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

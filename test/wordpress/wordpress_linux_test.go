@@ -16,7 +16,7 @@ import (
 const picturesVariable = "STRATA_TEST_PICTURES"
 
 // stepsTimeout is how long all steps in the browser may take. They take about 20 s on two idle cores.
-const stepsTimeout = 5 * time.Minute
+const stepsTimeout = 50 * time.Second
 
 func TestMain(m *testing.M) {
 	sandboxes.Main()

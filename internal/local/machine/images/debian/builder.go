@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -41,6 +42,8 @@ type Options struct {
 	Mirror string
 	// Cache is the folder of downloads and results. Empty means a folder in the user's cache.
 	Cache string
+	// Keys has the keys of suites as keys/SUITE.gpg. Nil means Debian's.
+	Keys fs.FS
 	// Report gets one line about each step that takes long, and about outdated locks. Nil means none.
 	Report func(string)
 }
@@ -58,7 +61,7 @@ func NewBuilder(o Options) (*Builder, error) {
 		o.Report = func(string) {}
 	}
 	b := &Builder{cache: o.Cache, report: o.Report}
-	b.archive = archive.Archive{Mirror: o.Mirror, Cache: filepath.Join(o.Cache, "packages")}
+	b.archive = archive.Archive{Mirror: o.Mirror, Keys: o.Keys, Cache: filepath.Join(o.Cache, "packages")}
 	return b, os.MkdirAll(o.Cache, 0o755)
 }
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -49,6 +50,8 @@ type Archive struct {
 	Cache string
 	// Client sends the requests. Nil means a client with the proxy of the environment.
 	Client *http.Client
+	// Keys has the keys of suites as keys/SUITE.gpg. Nil means Debian's.
+	Keys fs.FS
 }
 
 // Index lists the packages of a suite.
@@ -62,11 +65,15 @@ type Index struct {
 // Index downloads and verifies the index of the component main.
 func (a *Archive) Index(ctx context.Context, suite, architecture string) (*Index, error) {
 	fail := func(err error) error { return fmt.Errorf("read the index of Debian's suite %s: %w", suite, err) }
+	ring, err := a.keyOf(suite)
+	if err != nil {
+		return nil, fail(err)
+	}
 	signed, err := a.read(ctx, "dists/"+suite+"/InRelease")
 	if err != nil {
 		return nil, fail(err)
 	}
-	r, err := readRelease(suite, signed)
+	r, err := readRelease(suite, ring, signed)
 	if err != nil {
 		return nil, fail(fmt.Errorf("InRelease of the mirror: %w", err))
 	}

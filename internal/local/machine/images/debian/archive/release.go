@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -17,6 +18,23 @@ import (
 //go:embed keys
 var keys embed.FS
 
+// keyOf returns the key of a suite, from keys or from the archive's own keys.
+func (a *Archive) keyOf(suite string) (openpgp.EntityList, error) {
+	var from fs.FS = keys
+	if a.Keys != nil {
+		from = a.Keys
+	}
+	key, err := fs.ReadFile(from, "keys/"+suite+".gpg")
+	if err != nil {
+		return nil, fmt.Errorf("this program has no key of Debian's suite %q", suite)
+	}
+	ring, err := openpgp.ReadKeyRing(bytes.NewReader(key))
+	if err != nil {
+		return nil, fmt.Errorf("read the key of suite %s: %w", suite, err)
+	}
+	return ring, nil
+}
+
 // release is a verified Release file: the index of a suite's indexes.
 type release struct {
 	date time.Time
@@ -25,15 +43,7 @@ type release struct {
 }
 
 // readRelease verifies the signature of an InRelease file, and reads it.
-func readRelease(suite string, signed []byte) (release, error) {
-	key, err := keys.ReadFile("keys/" + suite + ".gpg")
-	if err != nil {
-		return release{}, fmt.Errorf("this program has no key of Debian's suite %q", suite)
-	}
-	ring, err := openpgp.ReadKeyRing(bytes.NewReader(key))
-	if err != nil {
-		return release{}, fmt.Errorf("read the key of suite %s: %w", suite, err)
-	}
+func readRelease(suite string, ring openpgp.EntityList, signed []byte) (release, error) {
 	block, _ := clearsign.Decode(signed)
 	if block == nil {
 		return release{}, errors.New("it has no signature")
@@ -43,6 +53,7 @@ func readRelease(suite string, signed []byte) (release, error) {
 		return release{}, fmt.Errorf("verify its signature: %w", err)
 	}
 	r := release{sums: map[string]string{}}
+	var err error
 	section, codename := "", ""
 	for line := range strings.Lines(string(block.Plaintext)) {
 		if rest, nested := strings.CutPrefix(line, " "); nested {

@@ -129,6 +129,9 @@ func (t *Tree) put(name string, added *node) error {
 		return nil
 	}
 	parent, err := t.walk(parts[:len(parts)-1], true)
+	if err == nil && parent.kind != folder {
+		err = errors.New("a parent is not a folder")
+	}
 	if err != nil {
 		return fmt.Errorf("entry %q: %w", name, err)
 	}
@@ -169,6 +172,7 @@ func (t *Tree) find(name string, follow bool) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The children of a file are a nil map.
 	if found := parent.children[parts[len(parts)-1]]; found != nil {
 		return found, nil
 	}
