@@ -3,6 +3,7 @@ package wordpress_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"io"
 	"log/slog"
 	"net"
@@ -77,8 +78,9 @@ func image(t *testing.T) stored.Image {
 	return image
 }
 
-// startDatabase starts the server of a Cloud SQL instance, with the database and user of a team, and returns its address.
-func startDatabase(t *testing.T) string {
+// startDatabase starts the server of a Cloud SQL instance, with the database and user of a team. It returns the server's address,
+// and its root user.
+func startDatabase(t *testing.T) (address string, root *sql.DB) {
 	t.Helper()
 	binary := toolchaintest.Path(t, "dolt")
 	dir := t.TempDir()
@@ -102,7 +104,7 @@ func startDatabase(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	return server.Address() + ":3306"
+	return server.Address() + ":3306", server.Root()
 }
 
 // platform runs the pod of WordPress.
@@ -144,8 +146,8 @@ func start(t *testing.T, db string) *platform {
 	return p
 }
 
-// run starts the pod with the settings of the example.
-func (p *platform) run(t *testing.T) {
+// run starts the pod with the settings of the example, and with a password from the variables and mounts.
+func (p *platform) run(t *testing.T, variable string, mounts ...spec.Mount) {
 	t.Helper()
 	const address, mac = "10.0.0.2", "02:00:00:00:00:02"
 	pod, wire, err := p.host.CreatePod(t.Context(), spec.Pod{ID: "wordpress",
@@ -171,10 +173,10 @@ func (p *platform) run(t *testing.T) {
 	}
 	c := p.image.Config
 	p.main, err = pod.Start(t.Context(), spec.Container{ID: "wordpress", RootFS: spec.RootFS{Image: p.image.Path},
-		Mounts: []spec.Mount{{Kind: spec.Shared, Source: "site", Target: site}},
+		Mounts: append(mounts, spec.Mount{Kind: spec.Shared, Source: "site", Target: site}),
 		Limits: spec.Limits{Memory: 512 << 20},
 		Process: spec.Process{Args: append(c.Entrypoint, c.Cmd...), Cwd: c.WorkingDir, UID: wwwData, GID: wwwData, Groups: []uint32{wwwData}, NoNewPrivileges: true,
-			Env: append(c.Env, "WORDPRESS_DB_HOST="+database.String(), "WORDPRESS_DB_NAME=web_wordpress", "WORDPRESS_DB_USER=web", "WORDPRESS_DB_PASSWORD="+password)},
+			Env: append(c.Env, "WORDPRESS_DB_HOST="+database.String(), "WORDPRESS_DB_NAME=web_wordpress", "WORDPRESS_DB_USER=web", variable)},
 	}, sandboxes.Streams{Stdout: p.log, Stderr: p.log})
 	if err != nil {
 		t.Fatal(err)

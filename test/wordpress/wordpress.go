@@ -123,18 +123,24 @@ func (b Blog) open(tab context.Context, page string) error {
 	return err
 }
 
-// fill types values into the fields of a form.
+// fill enters values into the fields of a form. It sends the events of a person's keys, but no keys: the login page moves the
+// focus while a person may type.
 func (b Blog) fill(tab context.Context, fields map[string]string) error {
 	for selector, value := range fields {
-		field := chromedp.CSS(selector)
-		if err := chromedp.Do(tab, chromedp.WaitVisible(field)); err != nil {
+		arguments, err := json.Marshal([]string{selector, value})
+		if err != nil {
+			return err
+		}
+		if err := chromedp.Do(tab, chromedp.WaitVisible(chromedp.CSS(selector))); err != nil {
 			return fmt.Errorf("field %s: %w", selector, err)
 		}
-		// The keys replace the selected text: WordPress suggests a password.
-		if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector("`+selector+`").select(), true`)); err != nil {
-			return fmt.Errorf("field %s: %w", selector, err)
-		}
-		if err := chromedp.Do(tab, chromedp.SendKeys(field, value)); err != nil {
+		_, err = chromedp.Run(tab, chromedp.Evaluate[bool](`((selector, value) => {
+			const field = document.querySelector(selector);
+			field.value = value;
+			for (const name of ["input", "keyup", "change"]) { field.dispatchEvent(new Event(name, {bubbles: true})); }
+			return true;
+		})(...`+string(arguments)+`)`))
+		if err != nil {
 			return fmt.Errorf("field %s: %w", selector, err)
 		}
 	}
