@@ -35,9 +35,12 @@ var options = []chromedp.ExecAllocatorOption{
 
 // Open starts a browser with an empty profile, and returns a context for chromedp with a first tab. The browser uses the network of
 // this machine. The test's clean-up ends all its processes. Open fails the test if the browser cannot start. The program of the test
-// must call Main.
+// must call Main. Under -short Open skips the test.
 func Open(t testing.TB) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the packages of Chromium")
+	}
 	root, err := folder(t)
 	if err != nil {
 		t.Fatalf("prepare the browser: %v", err)
@@ -54,7 +57,7 @@ func Open(t testing.TB) context.Context {
 	tab, cancelTab := chromedp.NewContext(allocator, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(cancelTab)
 	if err := chromedp.Do(tab); err != nil {
-		t.Fatalf("start the browser: %v", err)
+		t.Fatalf("start the browser, in user, mount and PID namespaces of its own: %v", err)
 	}
 	return tab
 }

@@ -66,6 +66,11 @@ func TestAPostIsStillThereAfterThePodIsKilled(t *testing.T) {
 	if err := root.QueryRowContext(t.Context(), query, title).Scan(&content); err != nil || !strings.Contains(content, text) {
 		t.Errorf("the post in the database is %q: %v", content, err)
 	}
+	var collation string
+	const collations = "SELECT table_collation FROM information_schema.tables WHERE table_schema = 'web_wordpress' AND table_name = 'wp_posts'"
+	if err := root.QueryRowContext(t.Context(), collations).Scan(&collation); err != nil || collation != "utf8mb4_unicode_520_ci" {
+		t.Errorf("the table has the collation %q: %v", collation, err)
+	}
 
 	p.kill(t)
 	file := filepath.Join(t.TempDir(), "password")

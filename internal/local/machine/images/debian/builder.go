@@ -128,12 +128,10 @@ func (b *Builder) assemble(ctx context.Context, p plan) (*tree.Tree, error) {
 	if err != nil && !errors.Is(err, archive.ErrNoMirror) {
 		return nil, err
 	}
-	missing := err
-	b.report(fmt.Sprintf("download %d packages of Debian %s", len(p.lock.Packages), p.Suite))
+	b.report(fmt.Sprintf("download those of %d packages of Debian %s that are not in the cache", len(p.lock.Packages), p.Suite))
 	paths, err := mirrored.Fetch(ctx, p.lock.Packages)
 	if err != nil {
-		// Without a mirror only the cache helps.
-		return nil, errors.Join(missing, err)
+		return nil, err
 	}
 	b.report("unpack the packages")
 	t, err := tree.New(b.cache, largest)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"github.com/strata-platform/strata/internal/local/machine/images/debian"
+	"github.com/strata-platform/strata/internal/local/machine/images/debian/archive"
 	"github.com/strata-platform/strata/internal/local/machine/images/debian/debtest"
 )
 
@@ -236,5 +238,25 @@ func TestAWrongRecipeIsRefused(t *testing.T) {
 		if _, err := b.Image(t.Context(), r); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+}
+
+func TestWithoutAMirrorTheErrorSaysWhatToDo(t *testing.T) {
+	m := debtest.NewMirror(t, packages("1")...)
+	r := locked(t, m)
+	server := httptest.NewServer(nil)
+	server.Close()
+	b, err := debian.NewBuilder(debian.Options{Mirror: server.URL, Keys: m.Keys, Cache: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Image(t.Context(), r)
+	if err == nil || !strings.Contains(err.Error(), "download Debian's package") || !strings.Contains(err.Error(), server.URL) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a mirror that does not answer: %v", err)
+	}
+	empty := archive.Archive{Cache: t.TempDir()}
+	sum := strings.Repeat("0a", 32)
+	if _, err := empty.Fetch(t.Context(), []archive.Package{{Name: "a", SHA256: sum, Size: 1, File: "pool/a"}}); !errors.Is(err, archive.ErrNoMirror) {
+		t.Errorf("no mirror: %v", err)
 	}
 }

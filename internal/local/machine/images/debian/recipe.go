@@ -3,11 +3,11 @@ package debian
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -97,30 +97,30 @@ func Load(folder fs.FS) (*Recipe, error) {
 	if err := yaml.UnmarshalStrict(content, r); err != nil {
 		return nil, fmt.Errorf("read the recipe of an image: %w", err)
 	}
-	var problems []error
+	var problems []string
 	if r.Suite == "" || len(r.Packages) == 0 {
-		problems = append(problems, errors.New("suite and packages are required"))
+		problems = append(problems, "suite and packages are required")
 	}
 	hash := sha256.New()
 	hash.Write(content)
 	for _, f := range r.Files {
 		source, err := fs.ReadFile(folder, f.Source)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("file %s: %w", f.Path, err))
+			problems = append(problems, fmt.Sprintf("file %s: %s", f.Path, err))
 		}
 		fmt.Fprintf(hash, "\n%s %d\n", f.Source, len(source))
 		hash.Write(source)
 		if _, err := mode(f.Mode, 0o644); err != nil {
-			problems = append(problems, fmt.Errorf("file %s: %w", f.Path, err))
+			problems = append(problems, fmt.Sprintf("file %s: %s", f.Path, err))
 		}
 	}
 	for _, f := range r.Folders {
 		if _, err := mode(f.Mode, 0o755); err != nil {
-			problems = append(problems, fmt.Errorf("folder %s: %w", f.Path, err))
+			problems = append(problems, fmt.Sprintf("folder %s: %s", f.Path, err))
 		}
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("recipe of an image: %w", errors.Join(problems...))
+		return nil, fmt.Errorf("recipe of an image: %s", strings.Join(problems, "; "))
 	}
 	r.digest = hex.EncodeToString(hash.Sum(nil))
 	return r, nil

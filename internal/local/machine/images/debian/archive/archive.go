@@ -44,7 +44,7 @@ func (e *GoneError) Error() string {
 
 // Archive is a mirror with a cache. Its methods are safe for concurrent use, also by several processes.
 type Archive struct {
-	// Mirror is the address of the folder that contains dists and pool.
+	// Mirror is the address of the folder that contains dists and pool. If it is empty, only the cache provides packages.
 	Mirror string
 	// Cache is a folder for downloaded packages, by their sums.
 	Cache string
@@ -122,6 +122,9 @@ var errNotFound = errors.New("the mirror does not have this file")
 
 // get requests a file of the mirror.
 func (a *Archive) get(ctx context.Context, name string) (io.ReadCloser, error) {
+	if a.Mirror == "" {
+		return nil, ErrNoMirror
+	}
 	address := strings.TrimSuffix(a.Mirror, "/") + "/" + name
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

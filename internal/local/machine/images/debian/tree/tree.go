@@ -69,9 +69,6 @@ func New(dir string, limit int64) (*Tree, error) {
 // Close frees the contents.
 func (t *Tree) Close() error { return t.spool.Close() }
 
-// Size returns the number of bytes of all contents.
-func (t *Tree) Size() int64 { return t.size }
-
 // Add adds an entry of a tar archive. It rejects devices, and names that contain "..". A folder that exists keeps its children,
 // and a symbolic link to a folder stays if the archive has a folder of its name, as in dpkg.
 func (t *Tree) Add(header *tar.Header, content io.Reader) error {
