@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -49,9 +50,10 @@ func Open(t testing.TB) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := append(chromedp.DefaultExecAllocatorOptions[:], options...)
-	all = append(all, chromedp.ExecPath(own), chromedp.NoInheritEnv, chromedp.Env(rootVariable+"="+root),
-		chromedp.ModifyCmdFunc(func(c *exec.Cmd) { c.SysProcAttr = attributes() }))
+	all := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], options, []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(own), chromedp.NoInheritEnv, chromedp.Env(rootVariable + "=" + root),
+		chromedp.ModifyCmdFunc(func(c *exec.Cmd) { c.SysProcAttr = attributes() }),
+	})
 	allocator, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), all...)
 	t.Cleanup(cancel)
 	tab, cancelTab := chromedp.NewContext(allocator, chromedp.WithErrorf(t.Logf))

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -175,8 +176,8 @@ func (p *platform) run(t *testing.T, variable string, mounts ...spec.Mount) {
 	p.main, err = pod.Start(t.Context(), spec.Container{ID: "wordpress", RootFS: spec.RootFS{Image: p.image.Path},
 		Mounts: append(mounts, spec.Mount{Kind: spec.Shared, Source: "site", Target: site}),
 		Limits: spec.Limits{Memory: 512 << 20},
-		Process: spec.Process{Args: append(c.Entrypoint, c.Cmd...), Cwd: c.WorkingDir, UID: wwwData, GID: wwwData, Groups: []uint32{wwwData}, NoNewPrivileges: true,
-			Env: append(c.Env, "WORDPRESS_DB_HOST="+database.String(), "WORDPRESS_DB_NAME=web_wordpress", "WORDPRESS_DB_USER=web", variable)},
+		Process: spec.Process{Args: slices.Concat(c.Entrypoint, c.Cmd), Cwd: c.WorkingDir, UID: wwwData, GID: wwwData, Groups: []uint32{wwwData}, NoNewPrivileges: true,
+			Env: slices.Concat(c.Env, []string{"WORDPRESS_DB_HOST=" + database.String(), "WORDPRESS_DB_NAME=web_wordpress", "WORDPRESS_DB_USER=web", variable})},
 	}, sandboxes.Streams{Stdout: p.log, Stderr: p.log})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (b Blog) Install(tab context.Context) error {
 	if err := b.open(tab, "/wp-admin/install.php?step=1"); err != nil {
 		return fail(err)
 	}
-	if err := b.fill(tab, map[string]string{"#weblog_title": b.Title, "#user_login": b.User, "#admin_email": b.Email, "#pass1": b.Password}); err != nil {
+	if err := fill(tab, map[string]string{"#weblog_title": b.Title, "#user_login": b.User, "#admin_email": b.Email, "#pass1": b.Password}); err != nil {
 		return fail(err)
 	}
 	if err := submit(tab, "#submit"); err != nil {
@@ -48,7 +48,7 @@ func (b Blog) LogIn(tab context.Context) error {
 	if err := b.open(tab, "/wp-login.php"); err != nil {
 		return fail(err)
 	}
-	if err := b.fill(tab, map[string]string{"#user_login": b.User, "#user_pass": b.Password}); err != nil {
+	if err := fill(tab, map[string]string{"#user_login": b.User, "#user_pass": b.Password}); err != nil {
 		return fail(err)
 	}
 	if err := submit(tab, "#wp-submit"); err != nil {
@@ -125,7 +125,7 @@ func (b Blog) open(tab context.Context, page string) error {
 
 // fill enters values into the fields of a form. It sends the events of a person's keys, but no keys: the login page moves the
 // focus while a person may type.
-func (b Blog) fill(tab context.Context, fields map[string]string) error {
+func fill(tab context.Context, fields map[string]string) error {
 	for selector, value := range fields {
 		arguments, err := json.Marshal([]string{selector, value})
 		if err != nil {
