@@ -7,9 +7,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/sql/serverproxy"
 )
 
-// Hosts returns Google's hosts that the emulator serves, sorted, for a network that directs clients to the emulator.
-func (s *Server) Hosts() []string { return s.hosts() }
-
 // TLSConfig returns the server's configuration for TLS connections to the hosts of Hosts. Clients must trust Authority.
 func (s *Server) TLSConfig() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{s.certificate}, MinVersion: tls.VersionTLS12}
