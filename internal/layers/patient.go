@@ -1,9 +1,7 @@
 package layers
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -44,9 +42,6 @@ func Patient(root string) (auto.PulumiCommand, error) {
 	return patient{command, filepath.Join(bin, "pulumi"), []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}}, nil
 }
 
-// unknownExit is the Automation API's exit code for a run without one.
-const unknownExit = -2
-
 // leftoverOutput is how long plugins that outlive pulumi may keep its output open.
 const leftoverOutput = 10 * time.Second
 
@@ -55,14 +50,10 @@ func (p patient) Run(ctx context.Context, dir string, in io.Reader, out, errs []
 	if err := ctx.Err(); err != nil {
 		return "", "", unknownExit, err
 	}
-	if !slices.Contains(args, "--non-interactive") {
-		args = append([]string{"--non-interactive"}, args...)
-	}
-	var stdout, stderr bytes.Buffer
-	command := exec.Command(p.path, args...) //nolint:gosec,noctx // The engineer's pulumi, which the context's end must not kill.
+	call := newCall(exec.Command(p.path, nonInteractive(args)...), out, errs) //nolint:gosec,noctx // The engineer's pulumi, which the context's end must not kill.
+	command := call.command
 	command.Dir, command.Stdin = dir, in
-	command.Stdout, command.Stderr = io.MultiWriter(append(out, &stdout)...), io.MultiWriter(append(errs, &stderr)...)
-	command.Env = slices.Concat(os.Environ(), p.env, env, []string{"PULUMI_AUTOMATION_API=true"})
+	command.Env = slices.Concat(os.Environ(), p.env, env, []string{automation})
 	// A terminal sends its Ctrl-C to each process of its foreground process group, so pulumi gets a group of its own.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.WaitDelay = leftoverOutput
@@ -77,12 +68,7 @@ func (p patient) Run(ctx context.Context, dir string, in io.Reader, out, errs []
 	err := command.Wait()
 	close(done)
 	<-watched
-	code := unknownExit
-	var exit *exec.ExitError
-	if errors.As(err, &exit) || err == nil {
-		code = command.ProcessState.ExitCode()
-	}
-	return stdout.String(), stderr.String(), code, err
+	return call.result(err)
 }
 
 // interrupt sends an interrupt to a process when ctx ends. After that it forwards the signals of this process, until done

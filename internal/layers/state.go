@@ -34,6 +34,21 @@ func (r Runner) Has(ctx context.Context, l Layer, urn string) (bool, error) {
 	return err == nil && state.Has(urn), err
 }
 
+// Prepared reports whether an Up of a layer begins with Pulumi's engine: the stack exists in a backend of files and has the
+// layer's configuration, and no killed run has left operations to settle.
+func (r Runner) Prepared(l Layer) bool {
+	raw, ok, err := r.stored(l)
+	if err != nil || !ok || len(raw) == 0 {
+		return false
+	}
+	state, err := settle.ParseDeployment(raw)
+	if err != nil || state.Unsettled() {
+		return false
+	}
+	sum, err := r.configSum(l)
+	return err == nil && r.isConfigured(l, sum)
+}
+
 // look returns the state of a layer's stack; empty if the layer has not run.
 func (r Runner) look(ctx context.Context, l Layer) (*settle.State, error) {
 	raw, err := r.deployment(ctx, l, func() (auto.Stack, error) { return r.open(ctx, l) })

@@ -86,8 +86,13 @@ func (p *Platform) operate(ctx context.Context, layer string, progress layers.Pr
 		return layers.Summary{}, err
 	}
 	defer release()
+	return p.operateHeld(ctx, run, progress, op)
+}
+
+// operateHeld is operate for a layer that the caller holds.
+func (p *Platform) operateHeld(ctx context.Context, run Run, progress layers.Progress, op operation) (layers.Summary, error) {
 	if op.guard != nil {
-		if err := op.guard(ctx, layer); err != nil {
+		if err := op.guard(ctx, run.Layer.Name); err != nil {
 			return layers.Summary{}, err
 		}
 	}

@@ -101,6 +101,10 @@ type Run struct {
 	BeforeUp, AfterDestroy func(ctx context.Context) error
 	// Forget is called when down has destroyed the layer.
 	Forget func() error
+	// Above returns the layer above, for a run whose Pulumi engine starts while this layer runs; ok is false if the next run
+	// of that layer is more than a run of its engine: its stack is new or interrupted, or its configuration has changed. The
+	// caller holds this layer, and calls remove when both runs have ended. Nil means that the target runs one layer at a time.
+	Above func(ctx context.Context) (run Run, remove func(), ok bool)
 }
 
 // Runner runs a layer, as [layers.Runner] does.

@@ -20,8 +20,8 @@ const (
 		 "metadata": {"name": "own", "namespace": "team-web", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]}}]}`
 	resumedSync = `{"kind": "Kustomization", "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "metadata": {"name": "web", "namespace": "team-web"}}`
 
-	syncs = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
-	sync  = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations/web"
+	syncs   = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
+	webSync = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations/web"
 )
 
 func TestUpResumesAnInterruptedPlatform(t *testing.T) {
@@ -37,7 +37,7 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 		"down, while it destroyed layer 2":       {PlatformLayer, func(target *testTarget) { _ = target.journal.BeginDown(PlatformLayer) }, nil, "destroy up"},
 		"down, before layer 2":                   {PlatformLayer, func(target *testTarget) { _ = target.journal.BeginDown(ClusterStep) }, nil, "refresh up"},
 		"down, while it destroyed layer 1":       {BootstrapLayer, func(target *testTarget) { _ = target.journal.BeginDown(BootstrapLayer) }, nil, "refresh up"},
-		"a down that nobody noted":               {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: suspendedSync, sync: resumedSync}, "refresh up"},
+		"a down that nobody noted":               {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: suspendedSync, webSync: resumedSync}, "refresh up"},
 		"a deletion of the team's own":           {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: deletedSync}, "up"},
 		"a run of Pulumi":                        {BootstrapLayer, func(target *testTarget) { target.pending = make([]apitype.OperationV2, 1) }, nil, "refresh up"},
 		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing, ready} }, nil, "refresh up"},

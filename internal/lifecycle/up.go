@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 
+	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 )
@@ -19,15 +20,19 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		return report, err
 	}
 	defer release()
+	both := &pair{Platform: p}
+	defer both.end()
 	steps := append(p.Prepare(true),
 		Step{Name: "layer 1: bootstrap", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			if err := p.endFormer(ctx, show); err != nil {
 				return "", err
 			}
-			return p.upLayer(ctx, show, BootstrapLayer)
+			summary, err := both.first(ctx, detail(show))
+			return summary.String(), err
 		}},
 		Step{Name: "layer 2: platform", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
-			return p.upLayer(ctx, show, PlatformLayer)
+			summary, err := both.second(ctx, detail(show))
+			return summary.String(), err
 		}},
 		Step{Name: "layers 3 and 4: Flux and the operator", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			var err error
@@ -38,7 +43,63 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 	return report, p.run(ctx, show, steps)
 }
 
-func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
-	summary, err := p.operate(ctx, layer, detail(show), p.upOperation())
-	return summary.String(), err
+// pair runs layers 1 and 2. If the target allows it, the engine of layer 2 starts while layer 1 runs.
+type pair struct {
+	*Platform
+	// above is layer 2 with its early run; early is nil if there is none. release releases both layers.
+	above   Run
+	early   *early
+	release func()
+}
+
+// first runs layer 1.
+func (both *pair) first(ctx context.Context, progress layers.Progress) (layers.Summary, error) {
+	run, release, err := both.Hold(ctx, BootstrapLayer)
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	both.release = release
+	both.begin(ctx, run)
+	summary, err := both.operateHeld(ctx, run, progress, both.upOperation())
+	if both.early == nil {
+		both.end()
+	}
+	return summary, err
+}
+
+// begin begins the run of layer 2 early. An interrupted down may have left less than the state of layer 2 contains, so
+// that the run needs more than the engine.
+func (both *pair) begin(ctx context.Context, run Run) {
+	if _, begun := both.Journal().DownBegun(); begun || run.Above == nil {
+		return
+	}
+	above, remove, ok := run.Above(ctx)
+	if !ok {
+		return
+	}
+	both.early = beginEarly(ctx, above)
+	above.Runner = both.early
+	release := both.release
+	both.above, both.release = above, func() {
+		both.early.end()
+		remove()
+		release()
+	}
+}
+
+// second runs layer 2, with the same checks whether or not its run has begun.
+func (both *pair) second(ctx context.Context, progress layers.Progress) (layers.Summary, error) {
+	if both.early == nil {
+		return both.operate(ctx, PlatformLayer, progress, both.upOperation())
+	}
+	defer both.end()
+	return both.operateHeld(ctx, both.above, progress, both.upOperation())
+}
+
+// end releases the layers. A run of layer 2 that still waits ends without changes.
+func (both *pair) end() {
+	if both.release != nil {
+		both.release()
+		both.release = nil
+	}
 }

@@ -83,6 +83,7 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	}
 	run := lifecycle.Run{Layer: l, Runner: runner, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
+		run.Above = p.above
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
 		// from teams.yaml. The run will create a new passphrase, which cannot decrypt that state. The state is moved and not
 		// deleted, because somebody may still know its passphrase.
@@ -107,10 +108,7 @@ func (p *Platform) hold(ctx context.Context, l layers.Layer, runner layers.Runne
 	var remove func()
 	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
-		err = p.layerStates().DropHalfWritten(ctx, l.Project)
-	}
-	if err == nil {
-		held, remove, err = runner.With(map[string]string{"HOME": p.Home.Layer(l.Name)}).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))
+		held, remove, err = p.ready(ctx, l, runner)
 	}
 	if err != nil {
 		free()
@@ -120,6 +118,30 @@ func (p *Platform) hold(ctx context.Context, l layers.Layer, runner layers.Runne
 		remove()
 		free()
 	}, nil
+}
+
+// ready removes the half-written lock that a killed run has left, and returns the runner for a run. The caller holds the
+// layers.
+func (p *Platform) ready(ctx context.Context, l layers.Layer, runner layers.Runner) (held layers.Runner, remove func(), err error) {
+	if err := p.layerStates().DropHalfWritten(ctx, l.Project); err != nil {
+		return layers.Runner{}, nil, err
+	}
+	return runner.With(map[string]string{"HOME": p.Home.Layer(l.Name)}).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))
+}
+
+// above returns layer 2 for a run that begins while layer 1 runs. The caller holds layer 1. If there is an error, ok is
+// false: the run after layer 1 reports it.
+func (p *Platform) above(ctx context.Context) (run lifecycle.Run, remove func(), ok bool) {
+	open, err := p.Open(ctx, lifecycle.PlatformLayer)
+	if err != nil {
+		return lifecycle.Run{}, nil, false
+	}
+	runner, is := open.Runner.(layers.Runner)
+	if !is || !runner.Prepared(open.Layer) {
+		return lifecycle.Run{}, nil, false
+	}
+	runner, remove, err = p.ready(ctx, open.Layer, runner)
+	return lifecycle.Run{Layer: open.Layer, Runner: runner}, remove, err == nil
 }
 
 // acquire takes the lock that allows one strata at a time to work on the layers.

@@ -65,7 +65,7 @@ func Open(root, dir, environment string) (*Platform, error) {
 	}
 	return &Platform{
 		Home: h, Toolchain: tc, Root: root, Environment: environment,
-		executable: executable, client: supervisor.Connect(h), pulumi: layers.Command(h.ToolsRoot()),
+		executable: executable, client: supervisor.Connect(h), pulumi: layers.Pinned(h.ToolsRoot(), tc.Version("pulumi")),
 	}, nil
 }
 

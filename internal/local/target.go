@@ -90,7 +90,6 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 			if err != nil {
 				return "", err
 			}
-			go func() { _, _ = p.pulumi() }() // layer 1 needs the command, which takes a while to print its version
 			if repositories {
 				p.startClusterEarly(ctx)
 			}

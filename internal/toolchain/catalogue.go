@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
@@ -30,6 +31,10 @@ type tool struct {
 
 	// tags are build tags, separated by commas.
 	tags string
+
+	// mains are the modules whose programs pkg links. The build compiles copies of them, in which the main package is an
+	// ordinary package with the function Main.
+	mains []string
 
 	// embeds are data files that pkg embeds and the repository does not contain.
 	embeds embeds
@@ -66,7 +71,8 @@ func catalogue() []bundle {
 			flux("source-controller"),
 			flux("kustomize-controller"),
 			flux("helm-controller"),
-			flux("notification-controller"),
+			// Its packages take 33 MB when they are initialised, so no other controller contains them.
+			{name: "notification-controller", pkg: "github.com/fluxcd/notification-controller", pin: "github.com/fluxcd/notification-controller"},
 		}},
 		{name: "flux-manifests", module: "flux", tools: []tool{
 			{name: "flux-manifests", pkg: "./manifests", pin: "github.com/fluxcd/flux2/v2", folder: true},
@@ -125,8 +131,14 @@ func kubernetes(name string) tool {
 	}
 }
 
+// flux returns one of the controllers of Flux that are one program.
 func flux(name string) tool {
-	return tool{name: name, pkg: "github.com/fluxcd/" + name, pin: "github.com/fluxcd/" + name}
+	return tool{
+		name:  name,
+		pkg:   "./_controllers", // the underscore hides it from the go command, which cannot compile it without the copies
+		pin:   "github.com/fluxcd/" + name,
+		mains: []string{"github.com/fluxcd/source-controller", "github.com/fluxcd/kustomize-controller", "github.com/fluxcd/helm-controller"},
+	}
 }
 
 // variables returns a settings function that sets one variable to the version.
@@ -138,7 +150,9 @@ func variables(variable string) func(string) []string {
 func (b bundle) same(tl tool) []string {
 	var names []string
 	for _, other := range b.tools {
-		if other.name != tl.name && other.pkg == tl.pkg && other.pin == tl.pin && other.tags == tl.tags && !other.folder {
+		// A program that links the programs of several modules is not told its version.
+		pinned := other.pin == tl.pin || len(other.mains) > 0 && slices.Equal(other.mains, tl.mains)
+		if other.name != tl.name && other.pkg == tl.pkg && pinned && other.tags == tl.tags && !other.folder {
 			names = append(names, other.name)
 		}
 	}

@@ -127,6 +127,9 @@ func address(b bundle, m *module, goVersion string) string {
 	for _, tl := range b.tools {
 		field(tl.name, []byte(strings.Join(append(tl.flags(m.versions[tl.pin]), tl.pkg), "\n")))
 		field("environment", []byte(strings.Join(environment(), "\n")))
+		if len(tl.mains) > 0 {
+			field("mains", []byte(strings.Join(tl.mains, "\n")))
+		}
 		field("embeds", []byte(strings.Join(append(tl.embeds.files, tl.embeds.module, tl.embeds.dir), "\n")))
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {

@@ -55,10 +55,10 @@ func (m *module) readReplacements() error {
 	return nil
 }
 
-// replace makes the go.mod in source use copies of the replaced modules, in folders of modules, that contain the
-// replacements. The go command accepts no overlay for files of the module cache.
+// replace makes the go.mod in source use copies of the changed modules, in folders of modules, that contain the
+// replacements and the importable programs. The go command accepts no overlay for files of the module cache.
 func (j job) replace(run runner, source, modules string) error {
-	if len(j.module.replacements) == 0 {
+	if len(j.module.replacements)+len(j.tool.mains) == 0 {
 		return nil
 	}
 	goMod, err := modfile.Parse("go.mod", j.module.files["go.mod"], nil)
@@ -66,19 +66,31 @@ func (j job) replace(run runner, source, modules string) error {
 		return err
 	}
 	copies := map[string]string{}
+	use := func(module string) error {
+		if copies[module] != "" {
+			return nil
+		}
+		copies[module] = filepath.Join(modules, strings.ReplaceAll(module, "/", "-"))
+		if err := copyModule(run, module, copies[module]); err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(source, copies[module])
+		if err != nil {
+			return err
+		}
+		return goMod.AddReplace(module, "", filepath.ToSlash(relative), "")
+	}
+	for _, module := range j.tool.mains {
+		if err := use(module); err != nil {
+			return err
+		}
+		if err := makeImportable(copies[module]); err != nil {
+			return fmt.Errorf("link the program of %s: %w", module, err)
+		}
+	}
 	for _, r := range j.module.replacements {
-		if copies[r.module] == "" {
-			copies[r.module] = filepath.Join(modules, strings.ReplaceAll(r.module, "/", "-"))
-			if err := copyModule(run, r.module, copies[r.module]); err != nil {
-				return err
-			}
-			relative, err := filepath.Rel(source, copies[r.module])
-			if err != nil {
-				return err
-			}
-			if err := goMod.AddReplace(r.module, "", filepath.ToSlash(relative), ""); err != nil {
-				return err
-			}
+		if err := use(r.module); err != nil {
+			return err
 		}
 		replaced := filepath.Join(copies[r.module], filepath.FromSlash(r.path))
 		if _, err := os.Stat(replaced); errors.Is(err, fs.ErrNotExist) {

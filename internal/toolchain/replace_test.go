@@ -38,6 +38,7 @@ func publishUpstream(t *testing.T) string {
 	archive := filepath.Join(versions, upstreamVersion+".zip")
 	writeZip(t, archive, map[string]string{
 		"go.mod":       goMod,
+		"main.go":      "package main\n\nimport \"example.com/upstream/text\"\n\nfunc main() {\n\tprintln(text.Text + \"'s program\")\n}\n",
 		"text/text.go": "package text\n\nconst Text = greeting + \" from upstream\"\n",
 		"text/word.go": "package text\n\nconst greeting = \"hello\"\n",
 	})

@@ -107,8 +107,8 @@ func BenchmarkRun(b *testing.B) {
 		}
 	}
 	for kind, bound := range map[string]float64{"first": 1.3, "unchanged": 1.2} {
-		figure.AtMost(b, kind+" run against bare", ratio(ours.took[kind], bare.took[kind]), bound, "x")
-		figure.AtMost(b, kind+" run against bare, processor", ratio(ours.cpu[kind], bare.cpu[kind]), 0, "x")
+		figure.AtMost(b, kind+" run against bare pulumi", ratio(ours.took[kind], bare.took[kind]), bound, "x")
+		figure.AtMost(b, kind+" run against bare pulumi, processor", ratio(ours.cpu[kind], bare.cpu[kind]), 0, "x")
 		figure.Seconds(b, kind+" run, processor", median(ours.cpu[kind]), 0)
 	}
 }
@@ -158,8 +158,8 @@ func BenchmarkRuns(b *testing.B) {
 			})
 			return err
 		})
-		figure.AtMost(b, "runs at once against bare", ours.Seconds()/bare.Seconds(), 1, "x")
-		figure.AtMost(b, "runs at once", stacks/ours.Minutes(), 0, "/min")
+		figure.AtMost(b, "concurrent runs against bare pulumi", ours.Seconds()/bare.Seconds(), 1, "x")
+		figure.AtMost(b, "concurrent runs", stacks/ours.Minutes(), 0, "/min")
 	}
 }
 

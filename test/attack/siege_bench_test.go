@@ -45,13 +45,13 @@ func BenchmarkSiege(b *testing.B) {
 	f.must(stop())
 	b.Logf("quiet %v, under siege %v", quiet, under)
 	middle := siegePushes / 2
-	figure.Seconds(b, "push to Ready, in quiet times", quiet[middle], attackTimeout)
-	figure.AtMost(b, "push to Ready, while a team does its worst: times the quiet time", under[middle].Seconds()/quiet[middle].Seconds(), mostSlowdown, "times")
+	figure.Seconds(b, "push to Ready without attacks", quiet[middle], attackTimeout)
+	figure.AtMost(b, "push to Ready while a team attacks, against without attacks", under[middle].Seconds()/quiet[middle].Seconds(), mostSlowdown, "times")
 	began := time.Now()
 	said, err := f.platform.Command(ctx, "down", "--purge", "--yes").CombinedOutput()
 	b.Logf("%s", said)
 	f.must(err)
-	figure.Seconds(b, "down --purge, while a team does its worst", time.Since(began), purgeBound)
+	figure.Seconds(b, "down --purge while a team attacks", time.Since(began), purgeBound)
 }
 
 // largeOutputs starts count Programs with outputs of 4 MB.

@@ -104,7 +104,7 @@ func nodeReady(ctx context.Context, client kubernetes.Interface, since time.Time
 
 // idle is the resource usage of idle processes.
 type idle struct {
-	megabytes float64 // maximum of the sum
+	megabytes float64 // maximum of the sum of the processes' shares
 	percent   float64 // of one core
 }
 
@@ -121,14 +121,14 @@ func watchIdle(b *testing.B, p *stratatest.Platform) idle {
 		pause(b, idleSampleEvery)
 		var held int64
 		for _, process := range p.Processes() {
-			held += process.Resident
+			held += process.Share
 		}
 		most.megabytes = max(most.megabytes, float64(held)/1e6)
 	}
 	var used time.Duration
 	for pid, process := range p.Processes() {
 		used += process.CPU - before[pid].CPU
-		b.Logf("%5.0f MB  %s", float64(process.Resident)/1e6, process.Line[:min(len(process.Line), 100)])
+		b.Logf("%5.0f MB  %s", float64(process.Share)/1e6, process.Line[:min(len(process.Line), 100)])
 	}
 	most.percent = 100 * used.Seconds() / time.Since(began).Seconds()
 	return most

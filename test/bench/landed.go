@@ -19,6 +19,8 @@ const (
 	// mostRatio is the highest accepted ratio between a figure and the landed one. Figures of the same commit differ by
 	// about a third.
 	mostRatio = 1.5
+	// mostMemoryRatio is the same for memory. Runs of the same commit differ by about a tenth.
+	mostMemoryRatio = 1.25
 	// negligible is the number of seconds below which durations are too short to compare.
 	negligible = 0.2
 )
@@ -66,12 +68,20 @@ func ratio(now, landed landedFigure) float64 {
 	return now.cost() / landed.cost()
 }
 
+// highestRatio returns the highest accepted ratio for figures of a unit.
+func highestRatio(unit string) float64 {
+	if unit == "MB" {
+		return mostMemoryRatio
+	}
+	return mostRatio
+}
+
 // compare returns the figures with their ratios to the landed ones.
 func compare(figures []figure.Figure, landed map[string]landedFigure, calibration float64) []row {
 	rows := []row{}
 	for _, f := range figures {
 		r := row{Figure: f, Landed: landed[f.Name].Measured, Ratio: ratio(landedFigure{f.Measured, f.Unit, calibration}, landed[f.Name])}
-		r.OK = r.OK && r.Ratio <= mostRatio
+		r.OK = r.OK && r.Ratio <= highestRatio(f.Unit)
 		rows = append(rows, r)
 	}
 	return rows

@@ -34,6 +34,6 @@ func BenchmarkLayers(b *testing.B) {
 		return took
 	}
 	figure.Seconds(b, "layer bootstrap from an empty home", up("bootstrap", ""), bootstrapBound)
-	figure.Seconds(b, "layer platform after it", up("platform", ""), platformBound)
+	figure.Seconds(b, "layer platform after layer bootstrap", up("platform", ""), platformBound)
 	figure.Seconds(b, "both layers again, unchanged", up("bootstrap", " again")+up("platform", " again"), unchangedBound)
 }

@@ -32,6 +32,7 @@ func TestTable(t *testing.T) {
 		{name: "without a bound", figure: figure.Figure{Name: "step", Measured: 0.25, Unit: "s", OK: true}, want: "step 0.25 s"},
 		{name: "as landed", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", OK: true}, landed: landedFigure{20, "s", 1}, want: "up 30 s 20 s 0.75 ✓"},
 		{name: "worse than landed", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", Bound: 40, OK: true}, landed: landedFigure{4, "s", 1}, want: "up 30 s 40 s 4 s 3.75 ✗", missed: true},
+		{name: "a third more memory than landed", figure: figure.Figure{Name: "idle", Measured: 133, Unit: "MB", OK: true}, landed: landedFigure{100, "MB", 1}, want: "idle 133 MB 100 MB 1.33 ✗", missed: true},
 		{name: "landed in another unit", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", OK: true}, landed: landedFigure{4, "MB", 1}, want: "up 30 s 4 s"},
 		{name: "large", figure: figure.Figure{Name: "cold", Measured: 1500, Unit: "s", Bound: 1500, OK: true}, want: "cold 1500 s 1500 s ✓"},
 	} {

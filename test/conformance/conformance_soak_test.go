@@ -34,9 +34,9 @@ const registry = "registry.k8s.io/e2e-test-images/"
 
 // references maps the images of the tests to the commands of the images here. All have the same files.
 var references = map[string][]string{
-	registry + "agnhost:2.63.0":   {"/agnhost"},
-	registry + "busybox:1.37.0-1": nil,
-	registry + "nonroot:1.5":      nil,
+	registry + "agnhost:2.63.0":    {"/agnhost"},
+	registry + "busybox:1.37.0-1":  nil,
+	registry + "nonroot:1.5":       nil,
 	"registry.k8s.io/pause:3.10.2": {"/agnhost", "pause"},
 }
 

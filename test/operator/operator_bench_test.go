@@ -157,12 +157,12 @@ func BenchmarkStack(b *testing.B) {
 		bareAgain = append(bareAgain, timed(func() { direct.again(b, name) }))
 		again = append(again, reran(name, "again"))
 	}
-	figure.Seconds(b, "bare first up, three resources", median(bareFirst), 0)
-	figure.Seconds(b, "bare up without a change", median(bareAgain), 0)
+	figure.Seconds(b, "first up of bare pulumi, three resources", median(bareFirst), 0)
+	figure.Seconds(b, "up of bare pulumi without a change", median(bareAgain), 0)
 	figure.Seconds(b, "Stack from the write to Ready", median(first), 0)
 	figure.Seconds(b, "Stack run again without a change", median(again), 0)
-	figure.AtMost(b, "Stack to Ready against a bare up", ratio(median(first), median(bareFirst)), firstBound, "x")
-	figure.AtMost(b, "Stack without a change against a bare up", ratio(median(again), median(bareAgain)), againBound, "x")
+	figure.AtMost(b, "Stack to Ready against an up of bare pulumi", ratio(median(first), median(bareFirst)), firstBound, "x")
+	figure.AtMost(b, "Stack without a change against an up of bare pulumi", ratio(median(again), median(bareAgain)), againBound, "x")
 }
 
 // BenchmarkManyStacks compares the rate of many new Stacks with that of bare runs at the same parallelism, half of them
@@ -209,10 +209,10 @@ func BenchmarkManyStacks(b *testing.B) {
 	bareTook += runs(bareRuns/2, bareRuns)
 
 	perBare, perStack := bareTook/bareRuns, took/(manyStacks-fewStacks)
-	figure.AtMost(b, "bare runs", 60/perBare.Seconds(), 0, "/min")
+	figure.AtMost(b, "runs of bare pulumi", 60/perBare.Seconds(), 0, "/min")
 	figure.AtMost(b, "Stacks", 60/perStack.Seconds(), 0, "/min")
-	figure.AtMost(b, "200 Stacks against as many bare runs", ratio(perStack, perBare), rateBound, "x")
-	figure.AtMost(b, "operator with 200 Stacks: memory of its own", many/1e6, memoryBound, "MB")
+	figure.AtMost(b, "200 Stacks against as many runs of bare pulumi", ratio(perStack, perBare), rateBound, "x")
+	figure.AtMost(b, "operator with 200 Stacks: private memory", many/1e6, memoryBound, "MB")
 	figure.AtMost(b, "operator with 200 Stacks: with the program's pages, which the supervisor shares", resident/1e6, 0, "MB")
 	figure.AtMost(b, "operator with 200 Stacks: more memory than with 10", (many-few)/1e6, growthBound, "MB")
 }

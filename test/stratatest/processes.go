@@ -17,6 +17,8 @@ type Process struct {
 	Line string
 	// Resident is the resident memory in bytes.
 	Resident int64
+	// Share is the process's share of the memory, in bytes: a page that n processes use counts as a page divided by n.
+	Share int64
 	// CPU is the processor time since the start of the process.
 	CPU time.Duration
 }
@@ -45,10 +47,25 @@ func (p *Platform) Processes() map[int]Process {
 	return found
 }
 
+// share returns the value of the line Pss of a process's smaps_rollup (proc(5)) in bytes, or 0 without the line.
+func share(rollup string) int64 {
+	for line := range strings.Lines(rollup) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "Pss:" {
+			kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kilobytes << 10
+		}
+	}
+	return 0
+}
+
 // usage returns the memory and the processor time of a process (proc(5): the second field of statm is the resident pages;
 // the 14th and 15th fields of stat are the user and system time, where the second field is the name in parentheses).
 func usage(dir string) (Process, error) {
 	statm, err := os.ReadFile(filepath.Join(dir, "statm"))
+	if err != nil {
+		return Process{}, err
+	}
+	rollup, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
 	if err != nil {
 		return Process{}, err
 	}
@@ -73,5 +90,5 @@ func usage(dir string) (Process, error) {
 		}
 		ticks += n
 	}
-	return Process{Resident: resident * int64(os.Getpagesize()), CPU: time.Duration(ticks) * clockTick}, nil
+	return Process{Resident: resident * int64(os.Getpagesize()), Share: share(string(rollup)), CPU: time.Duration(ticks) * clockTick}, nil
 }
