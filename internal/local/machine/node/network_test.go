@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/strata-platform/strata/internal/local/machine/network/httpbackend"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/test/long"
@@ -27,8 +29,16 @@ func testGoogle() *google.Cloud {
 	return &google.Cloud{
 		Hosts: []string{"sqladmin.googleapis.com"},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprintf(w, `{"ipAddress":%q}`, instanceAddress)
+			fmt.Fprintf(w, `{"ipAddress":%q}`, google.Seen(instanceAddress))
 		}),
+		TLS: &tls.Config{MinVersion: tls.VersionTLS12},
+		Metadata: func(accounts google.Accounts) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				pod, _ := httpbackend.Pod(r.Context())
+				account, googleAccount, err := accounts(r.Context(), pod.Namespace, pod.Name)
+				fmt.Fprintf(w, "account %s, Google account %q, %v", account, googleAccount, err)
+			})
+		},
 		Instances: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(instanceAddress)} },
 	}
 }
@@ -134,11 +144,12 @@ func TestPodsReachServices(t *testing.T) {
 		"a pod by its address":                       {"get", "http://" + ip + ":8080", "first answers"},
 		"the API server":                             {"dial", "kubernetes.default:443", "open"},
 		"the emulated Google Cloud":                  {"get", "http://sqladmin.googleapis.com/sql/v1beta4/projects/p/instances/i", `{"ipAddress":"240.77.66.55"}`},
+		"the metadata server":                        {"get", "http://metadata.google.internal/", `account default, Google account "", <nil>`},
 		"a Cloud SQL instance":                       {"get", "http://240.77.66.55:3306", "the instance answers"},
 		"no other loopback address: refused":         {"dial", "240.0.0.1:3306", "refused"},
 		"no endpoint: refused":                       {"dial", "empty:80", "refused"},
 		"no such Service: unknown":                   {"lookup", "nothing" + domain, "no such host"},
-		"no metadata server: refused":                {"dial", "169.254.169.254:80", "refused"},
+		"no other link-local address: refused":       {"dial", "169.254.169.253:80", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) { c.answers(t, ns, "one", row.what, row.argument, row.want) })
 	}

@@ -109,7 +109,7 @@ func (n *Network) connect(ctx context.Context, o Options, client kubernetes.Inte
 		tunnel.Serve(ctx, socket, tunnel.Options{Client: o.Plane.APIServerPid, Dial: n.DialAddress, Node: o.node, Log: o.Log})
 	})
 	if o.Google != nil {
-		n.parts.Go(o.Google.Serve(ctx, n.Gateway))
+		n.parts.Go(o.Google.Serve(ctx, n.Gateway, accounts(client, factory)))
 	}
 	listener, err := o.Home.Listen("ingress")
 	if err != nil {

@@ -154,7 +154,10 @@ func (s *supervisor) open() error {
 	if s.google, err = cloud.New(cloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: s.databases}); err != nil {
 		return err
 	}
-	s.cluster.google = &google.Cloud{Hosts: s.google.Hosts(), Handler: s.google, Instances: s.databases.Addresses}
+	s.cluster.google = &google.Cloud{
+		Hosts: s.google.Hosts(), Handler: s.google.ForPods(google.Seen), TLS: s.google.TLSConfig(), Instances: s.databases.Addresses,
+		Metadata: s.metadata,
+	}
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}

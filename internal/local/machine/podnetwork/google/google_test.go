@@ -2,6 +2,8 @@ package google
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -22,6 +24,12 @@ func pod(t *testing.T) *networktest.Pod {
 		_, _ = io.WriteString(w, r.Host+r.URL.Path+` {"ipAddress": "127.63.28.247", "name": "127.0.0.1"}`)
 	})
 	cloud := &Cloud{Hosts: []string{"sqladmin.googleapis.com"}, Handler: handler,
+		TLS: &tls.Config{}, Metadata: func(accounts Accounts) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				account, google, err := accounts(r.Context(), "namespace", "pod")
+				fmt.Fprint(w, account, google, err)
+			})
+		},
 		Instances: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("127.63.28.247")} }}
 	gatewayIP, podIP := netip.MustParseAddr("10.128.0.1"), netip.MustParseAddr("10.128.0.2")
 	gatewayMAC, podMAC := net.HardwareAddr{2, 0, 0, 0, 0, 1}, net.HardwareAddr{2, 0, 0, 0, 0, 2}
@@ -31,7 +39,9 @@ func pod(t *testing.T) *networktest.Pod {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	wait := cloud.Serve(ctx, g)
+	wait := cloud.Serve(ctx, g, func(_ context.Context, namespace, name string) (string, string, error) {
+		return namespace + "/" + name, "@google", nil
+	})
 	t.Cleanup(func() {
 		cancel()
 		g.Close()
@@ -44,28 +54,35 @@ func pod(t *testing.T) *networktest.Pod {
 	return p
 }
 
-func TestPodsCallGoogleWithTheAddressesThatTheyReach(t *testing.T) {
+func TestPodsReachTheHostsAndTheMetadataServer(t *testing.T) {
 	p := pod(t)
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return p.Dial(ctx, network, netip.AddrPortFrom(Address, 80))
-	}}}
-	defer client.CloseIdleConnections()
-	for name, c := range map[string]struct{ path, want string }{
-		"connect settings":         {"/sql/v1beta4/projects/p/instances/i/connectSettings", `{"ipAddress": "240.63.28.247", "name": "127.0.0.1"}`},
-		"an instance":              {"/sqladmin/sql/v1beta4/projects/p/instances/i", `{"ipAddress": "240.63.28.247", "name": "127.0.0.1"}`},
-		"other answers stay whole": {"/storage/v1/b/sql/o", `{"ipAddress": "127.63.28.247", "name": "127.0.0.1"}`},
+	for name, c := range map[string]struct{ url, want string }{
+		"a host":              {"http://199.36.153.8/sql", `199.36.153.8/sql {"ipAddress": "127.63.28.247", "name": "127.0.0.1"}`},
+		"the metadata server": {"http://169.254.169.254/", "namespace/pod@google<nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			response, err := client.Get("http://sqladmin.googleapis.com" + c.path)
+			client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return p.Dial(ctx, network, netip.MustParseAddrPort(address))
+			}}}
+			defer client.CloseIdleConnections()
+			response, err := client.Get(c.url)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer response.Body.Close()
 			text, err := io.ReadAll(response.Body)
-			if want := "sqladmin.googleapis.com" + c.path + " " + c.want; err != nil || string(text) != want || response.StatusCode != http.StatusAccepted {
-				t.Errorf("the answer is %s %q, %v; want %q", response.Status, text, err, want)
+			if err != nil || string(text) != c.want {
+				t.Errorf("the answer is %s %q, %v; want %q", response.Status, text, err, c.want)
 			}
 		})
+	}
+}
+
+func TestPodsSeeInstancesInARangeOfTheirOwn(t *testing.T) {
+	for address, want := range map[string]string{"127.63.28.247": "240.63.28.247", "no address": "no address", "::1": "::1"} {
+		if got := Seen(address); got != want {
+			t.Errorf("pods see %s as %s, want %s", address, got, want)
+		}
 	}
 }
 
@@ -110,7 +127,7 @@ func TestPodsReachInstancesAndNoOtherLoopbackAddress(t *testing.T) {
 
 func TestNamesAreThoseOfTheEmulatedHosts(t *testing.T) {
 	names := (&Cloud{Hosts: []string{"a.googleapis.com"}}).Names()
-	if len(names) != 1 || names["a.googleapis.com."] != Address || !strings.HasPrefix(Address.String(), "199.36.153.") {
+	if len(names) != 2 || names["metadata.google.internal."] != metadataServer || names["a.googleapis.com."] != Address || !strings.HasPrefix(Address.String(), "199.36.153.") {
 		t.Errorf("the names are %v", names)
 	}
 }
