@@ -59,7 +59,7 @@ func TestAPostIsStillThereAfterThePodIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("post: %s", time.Since(began))
-	read(t, blog, tab, page, title, text)
+	read(tab, t, blog, page, title, text)
 
 	var content string
 	const query = "SELECT post_content FROM web_wordpress.wp_posts WHERE post_title = ? AND post_status = 'publish'"
@@ -79,7 +79,7 @@ func TestAPostIsStillThereAfterThePodIsKilled(t *testing.T) {
 	}
 	p.run(t, "WORDPRESS_DB_PASSWORD_FILE=/run/secrets/password", spec.Mount{Kind: spec.Bind, Source: file, Target: "/run/secrets/password", ReadOnly: true})
 	p.wait(t, blog.URL)
-	read(t, blog, tab, page, title, text)
+	read(tab, t, blog, page, title, text)
 	picture, err := wordpress.Picture(tab)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestAPostIsStillThereAfterThePodIsKilled(t *testing.T) {
 }
 
 // read fails the test if the page of a post does not have its title and text.
-func read(t *testing.T, blog wordpress.Blog, tab context.Context, page, title, text string) {
+func read(tab context.Context, t *testing.T, blog wordpress.Blog, page, title, text string) {
 	t.Helper()
 	haveTitle, haveText, err := blog.Read(tab, page)
 	if err != nil {

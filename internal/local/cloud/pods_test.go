@@ -53,7 +53,7 @@ func (c *emulator) pod(t *testing.T, accounts func(context.Context, string, stri
 	})
 	g.ServeAddress(metadataAddress, meta.Backend)
 	g.ServeAddress(googleAddress, google.Backend)
-	g.ServeAddress(sqlAddress, func(ctx context.Context, r network.Request) (net.Conn, error) {
+	g.ServeAddress(sqlAddress, func(ctx context.Context, _ network.Request) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(instance, "3307"))
 	})
 	ip, mac := netip.MustParseAddr("10.244.0.2"), net.HardwareAddr{2, 0, 0, 0, 1, 2}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,7 @@ func (c *emulator) startProxy(t *testing.T, env []string, flags ...string) *auth
 	}, flags...)
 	ctx, stop := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, toolchaintest.Path(t, "cloud-sql-proxy"), append(args, connectionName+"?unix-socket-path="+p.socket)...)
-	cmd.Env = append(env, "HOME="+dir)
+	cmd.Env = slices.Concat(env, []string{"HOME=" + dir})
 	reader, writer := io.Pipe()
 	cmd.Stdout, cmd.Stderr = writer, writer
 	if err := cmd.Start(); err != nil {

@@ -113,8 +113,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	node, of, err := h.find(r.Context())
 	if err != nil {
-		var told *api.Error
-		if errors.As(err, &told) {
+		if told, ok := errors.AsType[*api.Error](err); ok {
 			writeError(w, told.Code, told.Message)
 			return
 		}

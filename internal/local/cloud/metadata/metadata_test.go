@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,25 +58,16 @@ func options(cloud fakeCloud, googleAccount string) metadata.Options {
 var withPool = fakeCloud{pool: "project-a.svc.id.goog"}
 
 // request makes a request with the header of clients.
-func request(o metadata.Options, method, path string, header http.Header) *http.Response {
+func request(o metadata.Options, method, path string, header http.Header) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.Header = http.Header{"Metadata-Flavor": {"Google"}}
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
 	metadata.New(o).ServeHTTP(w, r)
-	return w.Result()
+	return w
 }
 
-func body(t *testing.T, answer *http.Response) string {
-	t.Helper()
-	data, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
+func body(answer *httptest.ResponseRecorder) string { return answer.Body.String() }
 
 func TestEntriesAreThoseOfKubernetesEngine(t *testing.T) {
 	const accounts = "instance/service-accounts/"
@@ -111,7 +102,7 @@ func TestEntriesAreThoseOfKubernetesEngine(t *testing.T) {
 		"project/?recursive=true": `{"numericProjectId":123456,"projectId":"project-a"}`,
 	} {
 		answer := request(options(withPool, email), "GET", "/computeMetadata/v1/"+path, nil)
-		if got := body(t, answer); got != want || answer.Header.Get("Metadata-Flavor") != "Google" {
+		if got := body(answer); got != want || answer.Header().Get("Metadata-Flavor") != "Google" {
 			t.Errorf("%s is %q; want %q", path, got, want)
 		}
 	}
@@ -143,10 +134,10 @@ func TestAnswersWithoutDataHaveTheirReason(t *testing.T) {
 		"a wait for changes that never happen": {"GET", "/computeMetadata/v1/instance/?wait_for_change=true", nil, 400, "wait_for_change"},
 	} {
 		answer := request(options(withPool, email), try.method, try.path, try.header)
-		if got := body(t, answer); answer.StatusCode != try.want || !strings.Contains(got+answer.Header.Get("Location"), try.words) {
-			t.Errorf("%s: %d %q; want %d and %q", name, answer.StatusCode, got, try.want, try.words)
+		if got := body(answer); answer.Code != try.want || !strings.Contains(got+answer.Header().Get("Location"), try.words) {
+			t.Errorf("%s: %d %q; want %d and %q", name, answer.Code, got, try.want, try.words)
 		}
-		if answer.Header.Get("Metadata-Flavor") != "Google" {
+		if answer.Header().Get("Metadata-Flavor") != "Google" {
 			t.Errorf("%s: the answer has no header Metadata-Flavor", name)
 		}
 	}
@@ -164,13 +155,13 @@ func TestTokensHaveTheScopesOfTheRequest(t *testing.T) {
 			Expires int    `json:"expires_in"`
 			Kind    string `json:"token_type"`
 		}
-		if err := json.Unmarshal([]byte(body(t, answer)), &token); err != nil {
+		if err := json.Unmarshal([]byte(body(answer)), &token); err != nil {
 			t.Fatal(err)
 		}
 		if token.Value != "team-web/web "+email+" "+want || token.Kind != "Bearer" || token.Expires < 3500 || token.Expires > 3600 {
 			t.Errorf("%q: the token is %+v", query, token)
 		}
-		if answer.Header.Get("Cache-Control") != "no-store" {
+		if answer.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%q: caches may keep the token", query)
 		}
 	}
@@ -184,7 +175,7 @@ func TestAPodWithoutAGoogleAccountHasItsPool(t *testing.T) {
 		"default/identity?audience=x": "Your Kubernetes service account (team-web/web) has no Google service account",
 		"default/token?scopes=a":      `"team-web/web  a"`,
 	} {
-		if got := body(t, request(options(withPool, ""), "GET", accounts+path, nil)); !strings.Contains(got, want) {
+		if got := body(request(options(withPool, ""), "GET", accounts+path, nil)); !strings.Contains(got, want) {
 			t.Errorf("%s is %q; want %q", path, got, want)
 		}
 	}
@@ -193,8 +184,8 @@ func TestAPodWithoutAGoogleAccountHasItsPool(t *testing.T) {
 func TestAClusterWithoutWorkloadIdentityHasNoAccounts(t *testing.T) {
 	for path, want := range map[string]int{"": 200, "default/email": 404, "default/token": 404, "default/identity?audience=x": 404, "/token": 404, "//token": 404} {
 		answer := request(options(fakeCloud{}, email), "GET", "/computeMetadata/v1/instance/service-accounts/"+path, nil)
-		if got := body(t, answer); answer.StatusCode != want || strings.Contains(got, "@") {
-			t.Errorf("%q answers %d %q", path, answer.StatusCode, got)
+		if got := body(answer); answer.Code != want || strings.Contains(got, "@") {
+			t.Errorf("%q answers %d %q", path, answer.Code, got)
 		}
 	}
 }
@@ -220,8 +211,8 @@ func TestErrorsTellThePodWhatToDo(t *testing.T) {
 		"a process of the host":     {host, 403, "Only pods"},
 	} {
 		answer := request(try.options, "GET", token, nil)
-		if got := body(t, answer); answer.StatusCode != try.want || !strings.Contains(got, try.words) {
-			t.Errorf("%s: %d %q; want %d and %q", name, answer.StatusCode, got, try.want, try.words)
+		if got := body(answer); answer.Code != try.want || !strings.Contains(got, try.words) {
+			t.Errorf("%s: %d %q; want %d and %q", name, answer.Code, got, try.want, try.words)
 		}
 	}
 }

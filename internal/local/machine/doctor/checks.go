@@ -170,8 +170,7 @@ func checkPods(f Facts) []Finding {
 	if f.Pods == nil {
 		return found("pods", OK, "", "run in sandboxes of gVisor")
 	}
-	var unsupported *sandboxes.UnsupportedError
-	if errors.As(f.Pods, &unsupported) {
+	if unsupported, ok := errors.AsType[*sandboxes.UnsupportedError](f.Pods); ok {
 		remedy := unsupported.Fix
 		if unsupported.Reason == sandboxes.NotLinux {
 			remedy = "use Linux, or run Strata in a virtual machine with Linux"

@@ -98,6 +98,9 @@ func TestTheRouterPassesUpgradesOn(t *testing.T) {
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	r := bufio.NewReader(conn)
 	response, err := http.ReadResponse(r, nil)
+	if err == nil {
+		defer response.Body.Close()
+	}
 	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("the answer is %v, %v", response, err)
 	}

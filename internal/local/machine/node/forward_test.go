@@ -16,7 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // client-go takes the types of this package
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -51,7 +51,12 @@ func (c *cluster) forward(t *testing.T, protocol, namespace string, port int) (a
 		t.Fatal(err)
 	}
 	go func() { done <- forwarder.ForwardPorts() }()
-	t.Cleanup(func() { close(stop); <-done })
+	t.Cleanup(func() {
+		close(stop)
+		if err := <-done; err != nil {
+			t.Log(err)
+		}
+	})
 	select {
 	case <-ready:
 	case err := <-done:

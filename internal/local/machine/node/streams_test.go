@@ -56,8 +56,7 @@ func (c *cluster) stream(ctx context.Context, protocol string, call call) (int, 
 		return 0, err
 	}
 	err = executor.StreamWithContext(ctx, call.StreamOptions)
-	var exit utilexec.CodeExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
 		return exit.Code, nil
 	}
 	return 0, err

@@ -102,14 +102,14 @@ func (p plan) name() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// build calls make with the plan of a recipe. If the mirror no longer has a package of the lock, build reports that, and calls
-// make again with the packages of the current release.
-func (b *Builder) build(ctx context.Context, r *Recipe, make func(plan) error) error {
+// build calls use with the plan of a recipe. If the mirror no longer has a package of the lock, build reports that, and calls
+// use again with the packages of the current release.
+func (b *Builder) build(ctx context.Context, r *Recipe, use func(plan) error) error {
 	lock, err := r.lock(runtime.GOARCH)
 	if err != nil {
 		return err
 	}
-	err = make(plan{r, lock})
+	err = use(plan{r, lock})
 	gone, outdated := errors.AsType[*archive.GoneError](err)
 	if !outdated {
 		return err
@@ -119,7 +119,7 @@ func (b *Builder) build(ctx context.Context, r *Recipe, make func(plan) error) e
 	if lock, err = b.Lock(ctx, r, runtime.GOARCH); err != nil {
 		return err
 	}
-	return make(plan{r, lock})
+	return use(plan{r, lock})
 }
 
 // assemble returns the files of an image. The caller must close the tree.

@@ -38,7 +38,7 @@ func TestVariablesOfServices(t *testing.T) {
 	for name, c2 := range map[string]struct {
 		links *bool
 		want  map[string]string
-	}{"services of the namespace are variables": {nil, linked}, "only the API server's with enableServiceLinks: false": {ptr.To(false), unlinked}} {
+	}{"services of the namespace are variables": {nil, linked}, "only the API server's with enableServiceLinks: false": {new(false), unlinked}} {
 		t.Run(name, func(t *testing.T) {
 			pod.Spec.EnableServiceLinks = c2.links
 			env, err := r.WithServices(t.Context(), c)

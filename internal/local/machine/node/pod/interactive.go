@@ -43,7 +43,7 @@ func (c *container) interactive() (runtime.Interactive, error) {
 
 // Forward implements streams.Pod. The containers of a pod share its ports, so every running container can connect.
 func (p *Pod) Forward() (func(ctx context.Context, port int32) (net.Conn, error), error) {
-	var err error = runtime.ErrNotRunning
+	var err = runtime.ErrNotRunning
 	for _, c := range p.everyone() {
 		var run runtime.Interactive
 		if run, err = c.interactive(); err == nil {

@@ -45,8 +45,7 @@ func (l List) Find(pod *corev1.Pod, image string, declined map[string]error) Cho
 			continue
 		}
 		found, err := r.Find(pod, image)
-		var no Declined
-		if errors.As(err, &no) {
+		if no, ok := errors.AsType[Declined](err); ok {
 			c.Declined = no.Err
 			continue
 		}

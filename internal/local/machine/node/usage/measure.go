@@ -90,5 +90,5 @@ func free(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return 0, fmt.Errorf("measure the free space of %s: %w", dir, err)
 	}
-	return int64(stat.Bavail) * int64(stat.Bsize), nil
+	return int64(stat.Bavail) * int64(stat.Bsize), nil //nolint:unconvert // Bsize has another type on other systems
 }

@@ -51,6 +51,7 @@ func connect(socket, address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return answer.Status, nil
 	}

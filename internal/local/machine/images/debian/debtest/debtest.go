@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -161,16 +162,17 @@ func (m *Mirror) Release(t testing.TB, packages ...Package) {
 	}
 	packed := compress(t, index.Bytes(), "xz")
 	sum := fmt.Sprintf("%x", sha256.Sum256(packed))
-	release := "Codename: trixie\nDate: Sat, 21 Nov 2026 09:15:44 UTC\nSHA256:\n"
+	var release strings.Builder
+	release.WriteString("Codename: trixie\nDate: Sat, 21 Nov 2026 09:15:44 UTC\nSHA256:\n")
 	for _, architecture := range []string{"amd64", "arm64"} {
 		folder := "main/binary-" + architecture
-		release += fmt.Sprintf(" %s %d %s/Packages.xz\n", sum, len(packed), folder)
+		release.WriteString(fmt.Sprintf(" %s %d %s/Packages.xz\n", sum, len(packed), folder))
 		files["/dists/trixie/"+folder+"/by-hash/SHA256/"+sum] = packed
 	}
 	var signed bytes.Buffer
 	w, err := clearsign.Encode(&signed, m.signer.PrivateKey, nil)
 	if err == nil {
-		_, err = w.Write([]byte(release))
+		_, err = w.Write([]byte(release.String()))
 	}
 	if err == nil {
 		err = w.Close()

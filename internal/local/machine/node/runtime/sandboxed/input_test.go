@@ -39,7 +39,7 @@ func TestAnInputOutlivesItsClientsUnlessItIsOpenOnce(t *testing.T) {
 	}
 }
 
-func TestAClientLeavesAContainerThatReadsNothing(t *testing.T) {
+func TestAClientLeavesAContainerThatReadsNothing(_ *testing.T) {
 	ctx, leave := context.WithCancel(context.Background())
 	leave()
 	inputOf(corev1.Container{Stdin: true}).copy(ctx, strings.NewReader("unread")) // It would block forever.

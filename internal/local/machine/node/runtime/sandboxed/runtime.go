@@ -51,8 +51,7 @@ type Runtime struct {
 func New(ctx context.Context, o Options) (*Runtime, error) {
 	r := &Runtime{options: o, pods: map[types.UID]*pod{}}
 	err := sandboxes.Probe(ctx)
-	var unsupported *sandboxes.UnsupportedError
-	if errors.As(err, &unsupported) {
+	if unsupported, ok := errors.AsType[*sandboxes.UnsupportedError](err); ok {
 		r.unsupported = unsupported
 		return r, nil
 	}
@@ -151,8 +150,7 @@ func (r *Runtime) start(ctx context.Context) (*sandboxes.Host, error) {
 		return nil, err
 	}
 	host, err := sandboxes.Start(ctx, sandboxes.Options{Runsc: runsc, Log: r.options.Output})
-	var unsupported *sandboxes.UnsupportedError
-	if errors.As(err, &unsupported) {
+	if _, ok := errors.AsType[*sandboxes.UnsupportedError](err); ok {
 		return nil, runtime.Declined{Err: err}
 	}
 	if err != nil {
