@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
 	"github.com/strata-platform/strata/internal/local/machine/images/debian"
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
+	"github.com/strata-platform/strata/test/soak"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -43,6 +44,7 @@ var references = map[string][]string{
 // TestSoakConformance runs the tests that testdata/focus selects. It fails if a test fails that testdata/known does not
 // list, or if a listed one passes.
 func TestSoakConformance(t *testing.T) {
+	soak.Rounds(t, 1) // The suite is one round.
 	p := stratatest.NewWithTools(t)
 	programs := buildPrograms(t)
 	p.Run("local", "start")
@@ -66,7 +68,9 @@ func TestSoakConformance(t *testing.T) {
 	if exit := (*exec.ExitError)(nil); ended != nil && !errors.As(ended, &exit) {
 		t.Fatal(ended)
 	}
-	compare(t, readReport(t, report))
+	if compare(t, readReport(t, report)) && ended != nil {
+		t.Errorf("the suite did not run to its end: %v", ended)
+	}
 }
 
 // buildPrograms builds the tests and agnhost from Kubernetes' module, and returns their folder.
@@ -207,8 +211,8 @@ func readReport(t *testing.T, dir string) map[string]string {
 	return results
 }
 
-// compare compares the results with the known failures.
-func compare(t *testing.T, results map[string]string) {
+// compare compares the results with the known failures. It reports whether no test failed.
+func compare(t *testing.T, results map[string]string) bool {
 	t.Helper()
 	passed := 0
 	known := lines(t, "testdata/known")
@@ -227,4 +231,5 @@ func compare(t *testing.T, results map[string]string) {
 		t.Fatal("no test ran")
 	}
 	fmt.Fprintf(os.Stderr, "%d of %d tests of Kubernetes pass\n", passed, len(results))
+	return passed == len(results)
 }
