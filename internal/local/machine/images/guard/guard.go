@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -20,16 +19,14 @@ import (
 func Transport(rules outside.Rules) http.RoundTripper {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: dialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: dialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return err
 		}
 		return closed(rules, to.Addr())
 	}}
-	direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, address)
-	}
+	direct.DialContext = dialer.DialContext
 	return transport{rules: rules, direct: direct, proxied: http.DefaultTransport}
 }
 

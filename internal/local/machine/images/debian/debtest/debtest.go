@@ -166,7 +166,7 @@ func (m *Mirror) Release(t testing.TB, packages ...Package) {
 	release.WriteString("Codename: trixie\nDate: Sat, 21 Nov 2026 09:15:44 UTC\nSHA256:\n")
 	for _, architecture := range []string{"amd64", "arm64"} {
 		folder := "main/binary-" + architecture
-		release.WriteString(fmt.Sprintf(" %s %d %s/Packages.xz\n", sum, len(packed), folder))
+		fmt.Fprintf(&release, " %s %d %s/Packages.xz\n", sum, len(packed), folder)
 		files["/dists/trixie/"+folder+"/by-hash/SHA256/"+sum] = packed
 	}
 	var signed bytes.Buffer
