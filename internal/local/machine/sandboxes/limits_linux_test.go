@@ -162,6 +162,9 @@ func TestAKilledHelperEndsItsPods(t *testing.T) {
 	p := create(t, h, spec.Pod{})
 	process, out := begin(t, p, guest(t, "wait", "wait"), nil)
 	out.waitFor(t, "waiting", process)
+	if during := leftovers(t); len(during) <= len(before) {
+		t.Fatalf("the pod's processes are missing from %q", during)
+	}
 	if err := h.KillHelper(); err != nil {
 		t.Fatal(err)
 	}
