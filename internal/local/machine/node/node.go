@@ -65,6 +65,8 @@ type Options struct {
 	Network *network.Gateway
 	// Images are the images that run in sandboxes.
 	Images *images.Images
+	// Google is how pods reach the emulated Google Cloud. It is optional.
+	Google sandboxed.Google
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
 	// Listen listens on the reserved loopback port of a name.
@@ -132,7 +134,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	defer broadcaster.Shutdown()
 
 	sandboxes, err := sandboxed.New(ctx, sandboxed.Options{
-		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Output: os.Stderr, Log: o.Log,
+		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Google: o.Google, Output: os.Stderr, Log: o.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
@@ -81,7 +82,11 @@ func files(t testing.TB) string {
 // start starts a host and closes it after the test.
 func start(t testing.TB) *sandboxes.Host {
 	t.Helper()
-	h, err := sandboxes.Start(t.Context(), sandboxes.Options{Runsc: filepath.Join(files(t), "runsc"), Log: os.Stderr})
+	program := filepath.Join(files(t), "runsc")
+	// Strata runs with this umask, and the helper inherits it.
+	before := syscall.Umask(0o077)
+	h, err := sandboxes.Start(t.Context(), sandboxes.Options{Runsc: program, Log: os.Stderr})
+	syscall.Umask(before)
 	if err != nil {
 		t.Fatal(err)
 	}

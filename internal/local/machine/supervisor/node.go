@@ -55,7 +55,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	}
 	options := node.Options{
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Network: pods.Gateway, Images: c.images,
+		Network: pods.Gateway, Images: c.images, Google: c.googleOfPods,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
 		Pods:  c.home.Pods(), Volumes: storage.Folder(c.home.Volumes()), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}

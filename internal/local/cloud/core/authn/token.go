@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -72,7 +73,7 @@ func (a *Authenticator) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error
 		if err != nil {
 			return accessToken{}, err
 		}
-		if signed.audience != a.TokenURI() {
+		if signed.audience != a.TokenURI() && !slices.Contains(podTokenURIs, signed.audience) {
 			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + a.TokenURI())
 		}
 		if signed.subject != "" {
@@ -118,6 +119,9 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 
 // equal compares secrets in constant time, so that the duration does not reveal how much of them agrees.
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// podTokenURIs are the URLs of the token endpoint for pods, which reach the emulator under Google's names.
+var podTokenURIs = []string{"http://oauth2.googleapis.com" + TokenPath, "https://oauth2.googleapis.com" + TokenPath}
 
 // TokenURI returns the URL of the token endpoint.
 func (a *Authenticator) TokenURI() string { return a.baseURL + TokenPath }

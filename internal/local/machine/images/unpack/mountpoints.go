@@ -10,7 +10,7 @@ import (
 // them in a read-only root file system.
 var (
 	mountFolders = []string{"dev", "proc", "sys", "tmp", "var/run/secrets/kubernetes.io/serviceaccount"}
-	mountFiles   = []string{"etc/hosts", "etc/hostname", "etc/resolv.conf"}
+	mountFiles   = []string{"etc/hosts", "etc/hostname", "etc/resolv.conf", "etc/strata/emulated-google-cloud.pem"}
 )
 
 // AddMountPoints adds the mount points that the layers do not contain. It leaves out those whose parents are not folders. Call

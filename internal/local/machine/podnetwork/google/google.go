@@ -20,6 +20,9 @@ import (
 // allow the emulated ones, too.
 var Address = netip.MustParseAddr("199.36.153.8")
 
+// URL is the emulator's URL for pods. Its path /token is the token endpoint.
+const URL = "http://oauth2.googleapis.com"
+
 // Instances is the range in which pods see the Cloud SQL instances: 240.a.b.c is the instance with the loopback address
 // 127.a.b.c. A pod's own loopback hides the latter. No network uses this range (RFC 1112, section 4), and it is not
 // private, so policies treat it like an instance's public address.

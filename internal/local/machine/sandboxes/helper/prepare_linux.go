@@ -29,6 +29,8 @@ const (
 
 // prepare sets up the namespaces of this process.
 func prepare() error {
+	// All users of a container read its resolv.conf. The umask of Strata would forbid them to.
+	unix.Umask(0)
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

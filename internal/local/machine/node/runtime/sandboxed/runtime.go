@@ -28,6 +28,8 @@ type Options struct {
 	Network *network.Gateway
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
+	// Google is how pods reach the emulated Google Cloud. The zero value changes nothing.
+	Google Google
 	// Output gets what the helper process of the sandboxes prints.
 	Output io.Writer
 	Log    *slog.Logger

@@ -75,6 +75,12 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 	if err != nil {
 		return spec.Container{}, err
 	}
+	google := p.runtime.options.Google
+	if authority, ok, err := google.mount(c); err != nil {
+		return spec.Container{}, err
+	} else if ok {
+		mounts = append(mounts, authority)
+	}
 	args := command(c, found, own)
 	if len(args) == 0 {
 		return spec.Container{}, runtime.Error{Reason: runtime.ReasonStart, Err: fmt.Errorf("image %s names no program: set the container's command", found.Name)}
@@ -84,7 +90,7 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 	if process.Cwd == "" {
 		process.Cwd = found.Config.WorkingDir
 	}
-	process.Env = variables(found.Config.Env, own, hostname(c.Object))
+	process.Env = google.variables(variables(found.Config.Env, own, hostname(c.Object)))
 	if process.Terminal = c.Spec.TTY; process.Terminal {
 		process.Env = withTerm(process.Env)
 	}
