@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -28,7 +30,7 @@ func newPortForward(io streams) *cobra.Command {
 func newOpen(io streams) *cobra.Command {
 	return newForwarding(io, cobra.Command{
 		Use:   "open NAME",
-		Short: "Open a team's page in the browser, until interrupted",
+		Short: "Open a team's page in the browser",
 		Long:  render.OpenHelp,
 		Example: `  strata open wordpress
   strata open wordpress --team web`,
@@ -36,7 +38,8 @@ func newOpen(io streams) *cobra.Command {
 	}, browser.Open)
 }
 
-// newForwarding returns a command that forwards until it is interrupted. It calls open, unless nil, with the address.
+// newForwarding returns a command that forwards until it is interrupted. It calls open, unless nil, with the address. With open,
+// it does not forward to a page that this machine serves anyway.
 func newForwarding(io streams, command cobra.Command, open func(url string) error) *cobra.Command {
 	var t target
 	var o output
@@ -50,16 +53,23 @@ func newForwarding(io streams, command cobra.Command, open func(url string) erro
 		if err != nil {
 			return usageError{err}
 		}
-		f, err := t.forward(command.Context(), query, team)
+		config, found, err := t.find(command.Context(), query, team)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			err = render.JSON(io.out, f.Result())
-		} else {
-			err = render.Forward(io.out, f.Result())
+		if open != nil && found.Address != "" {
+			page := found.Result(found.Address)
+			if err := render.Page(io.out, page, asJSON); err != nil {
+				return err
+			}
+			render.Open(io.err, page.URL, open)
+			return nil
 		}
-		return render.Serve(command.Context(), io.err, f, open, err)
+		f, err := forward.Listen(config, found, query.Local)
+		if err != nil {
+			return err
+		}
+		return render.Serve(command.Context(), io.err, f, open, render.Forward(io.out, f.Result(), asJSON))
 	}
 	t.bindAny(&command)
 	o.bind(&command)
@@ -67,15 +77,28 @@ func newForwarding(io streams, command cobra.Command, open func(url string) erro
 	return &command
 }
 
-// forward listens for connections to a Service or a pod of the teams, or of one team.
-func (t *target) forward(ctx context.Context, query forward.Query, team string) (*forward.Forward, error) {
+// find returns a Service or a pod of the teams, or of one team, and the configuration of clients of its cluster.
+func (t *target) find(ctx context.Context, query forward.Query, team string) (*rest.Config, forward.Target, error) {
 	p, err := t.open()
 	if err != nil {
-		return nil, err
+		return nil, forward.Target{}, err
 	}
 	config, namespaces, err := p.TeamNamespaces(ctx, team)
 	if err != nil {
-		return nil, err
+		return nil, forward.Target{}, err
 	}
-	return forward.Open(ctx, config, namespaces, query)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, forward.Target{}, err
+	}
+	found, err := forward.Find(ctx, client, namespaces, query.Name, query.Port)
+	if err != nil {
+		return nil, found, err
+	}
+	if page, err := forward.Page(ctx, client, found.Namespace, found.Name); err != nil {
+		return nil, found, err
+	} else if found.Kind == forward.KindService && page.Port == found.Port {
+		found = page
+	}
+	return config, found, found.Check(ctx, client)
 }

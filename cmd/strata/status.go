@@ -22,6 +22,7 @@ var errNotReady = errors.New("not ready")
 type upResult struct {
 	status.Report
 	Steps []upStep `json:"steps"`
+	lifecycle.Workloads
 }
 
 // upStep is a step in the output of `up -o json`.

@@ -35,7 +35,10 @@ On the target gke, which is Google Cloud, it
 
 It skips finished steps: run it again after a change or a failure.
 
--o json prints the fields of strata status -o json, and "steps": [{"name", "seconds"}].`,
+At the end it prints the addresses of the teams' Services that this machine serves, and the pods that cannot run here.
+
+-o json prints the fields of strata status -o json, "steps": [{"name", "seconds"}], "pages": the fields of strata open -o json,
+and "simulated": [{"namespace", "name", "reason"}].`,
 		Example: `  # everything on this machine
   strata up
 
@@ -61,8 +64,12 @@ It skips finished steps: run it again after a change or a failure.
 				return err
 			}
 			show.Total("up", time.Since(began))
+			workloads, err := p.Workloads(command.Context())
+			if err != nil {
+				return err
+			}
 			if asJSON {
-				return render.JSON(io.out, upResult{Report: report, Steps: steps(show)})
+				return render.JSON(io.out, upResult{report, steps(show), workloads})
 			}
 			lines, err := p.Describe(command.Context())
 			if err != nil {
@@ -72,7 +79,7 @@ It skips finished steps: run it again after a change or a failure.
 			if err != nil {
 				return err
 			}
-			render.Up(io.out, lines, next)
+			render.Up(io.out, lines, next, workloads)
 			return nil
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ type Target struct {
 	PortName string `json:"portName,omitempty"`
 	// Scheme is https for a port of that name, application protocol or number, and otherwise http.
 	Scheme string `json:"-"`
+	// Address is the HOST:PORT at which this machine serves the port of a Service that declares it as a page, on the local
+	// target. It is empty otherwise.
+	Address string `json:"-"`
 }
 
 // String returns the target as kubectl writes it.
@@ -42,9 +46,9 @@ func (t Target) String() string {
 }
 
 // Find returns the Service of a name in some namespaces, and if there is none, the pod of that name. A name such as svc/x or
-// pod/x gives the kind. port is the number or the name of a port, or empty for the only port, the port http or the first port.
+// pod/x gives the kind. wanted is the number or the name of a port, or empty for the only port, the port http or the first port.
 // The error of a name that several namespaces have lists them.
-func Find(ctx context.Context, client kubernetes.Interface, namespaces []string, name, port string) (Target, error) {
+func Find(ctx context.Context, client kubernetes.Interface, namespaces []string, name, wanted string) (Target, error) {
 	kinds := []string{KindService, KindPod}
 	if prefix, rest, ok := strings.Cut(name, "/"); ok {
 		kind, known := map[string]string{"svc": KindService, "service": KindService, "services": KindService, "po": KindPod, "pod": KindPod, "pods": KindPod}[strings.ToLower(prefix)]
@@ -70,7 +74,7 @@ func Find(ctx context.Context, client kubernetes.Interface, namespaces []string,
 		}
 		for namespace, ports := range found {
 			t := Target{Kind: kind, Namespace: namespace, Name: name}
-			err := t.choose(ports, port)
+			err := t.choose(ports, wanted)
 			return t, err
 		}
 	}
@@ -97,8 +101,10 @@ func portsOf(ctx context.Context, client kubernetes.Interface, kind, namespace, 
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(ports), func(p corev1.ServicePort) bool { return p.Protocol != "" && p.Protocol != corev1.ProtocolTCP }), nil
+	return slices.DeleteFunc(slices.Clone(ports), func(p corev1.ServicePort) bool { return !isTCP(p.Protocol) }), nil
 }
+
+func isTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }
 
 // choose sets the port of the target.
 func (t *Target) choose(ports []corev1.ServicePort, wanted string) error {
@@ -127,6 +133,11 @@ func (t *Target) choose(ports []corev1.ServicePort, wanted string) error {
 		t.Scheme = "https"
 	}
 	return nil
+}
+
+// URL returns the URL of a target at an address HOST:PORT.
+func (t Target) URL(address string) string {
+	return (&url.URL{Scheme: t.Scheme, Host: address, Path: "/"}).String()
 }
 
 // missing returns the error of a name that no namespace has, with the names of the Services that exist.
@@ -160,7 +171,7 @@ func (t Target) endpoint(ctx context.Context, client kubernetes.Interface) (pod 
 	}
 	for _, slice := range slicesOf.Items {
 		for _, p := range slice.Ports {
-			if p.Port == nil || p.Name != nil && *p.Name != t.PortName || p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
+			if p.Port == nil || p.Name != nil && *p.Name != t.PortName || p.Protocol != nil && !isTCP(*p.Protocol) {
 				continue
 			}
 			for _, e := range slice.Endpoints {

@@ -1,13 +1,20 @@
 package forward
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/strata-platform/strata/internal/status/snapshot"
 )
 
 func service(namespace, name string, ports ...corev1.ServicePort) *corev1.Service {
@@ -51,6 +58,68 @@ func TestFindChoosesOneServiceOrPodAndItsPort(t *testing.T) {
 				t.Errorf("the port is %s, want %s", url, test.url)
 			}
 		})
+	}
+}
+
+func TestPagesAreThoseThatAreDeclaredAndRun(t *testing.T) {
+	pod := func(name, runtime string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-web", Name: name, Annotations: map[string]string{snapshot.AnnotationRuntime: runtime, snapshot.AnnotationRuntimeReason: "no network"}}}
+	}
+	declared := func(name, port string) *corev1.Service {
+		s := service("team-web", name, corev1.ServicePort{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}, corev1.ServicePort{Name: "http", Port: 80})
+		s.Annotations = map[string]string{PageAnnotation: port}
+		return s
+	}
+	endpoint := func(service, pod string) *discoveryv1.EndpointSlice {
+		port, name := int32(80), "http"
+		return &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team-web", Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+			Ports:      []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+			Endpoints:  []discoveryv1.Endpoint{{TargetRef: &corev1.ObjectReference{Kind: KindPod, Name: pod}}},
+		}
+	}
+	objects := []runtime.Object{
+		pod("a", "sandboxed"), pod("b", snapshot.RuntimeSimulated),
+		declared("runs", "http"), endpoint("runs", "a"), declared("numbered", "80"), endpoint("numbered", "a"),
+		declared("shows", "http"), endpoint("shows", "b"), declared("waits", "http"),
+		declared("wrong", "dns"), endpoint("wrong", "a"), service("team-web", "inside", corev1.ServicePort{Name: "http", Port: 80}), endpoint("inside", "a"),
+	}
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: localClass, Annotations: map[string]string{addressAnnotation: "127.0.0.1:15001"}}}
+	local := fake.NewClientset(append(objects, class)...)
+	for name, c := range map[string]struct {
+		client kubernetes.Interface
+		want   string
+	}{
+		"on the local target": {local, "http://numbered.team-web.localhost:15001/ http://runs.team-web.localhost:15001/"},
+		"on Google Cloud":     {fake.NewClientset(objects...), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pages, err := Pages(t.Context(), c.client, []string{"team-web", "team-shop"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var urls []string
+			for _, page := range pages {
+				urls = append(urls, page.Result(page.Address).URL)
+			}
+			if got := strings.Join(urls, " "); got != c.want {
+				t.Errorf("the pages are %q, want %q", got, c.want)
+			}
+		})
+	}
+	err := Target{Kind: KindService, Namespace: "team-web", Name: "shows", PortName: "http"}.Check(t.Context(), local)
+	if !errors.Is(err, errSimulated) || !strings.Contains(err.Error(), "no network") {
+		t.Errorf("the error of a simulated pod is %v", err)
+	}
+}
+
+func TestTheUsualPortOfATargetStays(t *testing.T) {
+	blog := Target{Kind: KindService, Namespace: "team-web", Name: "wordpress", Port: 80}
+	if first := blog.ports(0); first[0] < firstUsual || first[0] >= firstUsual+usual || first[0] != blog.ports(0)[0] || first[1] != 0 {
+		t.Errorf("the ports are %v and then %v", first, blog.ports(0))
+	}
+	if given := blog.ports(8080); len(given) != 1 || given[0] != 8080 {
+		t.Errorf("the ports of one that is given are %v", given)
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +32,7 @@ type Forward struct {
 type Query struct {
 	// Name and Port are those of Find.
 	Name, Port string
-	// Local is the port of this machine. Zero means a free one.
+	// Local is the port of this machine. Zero means the usual one of the target, or a free one.
 	Local int
 }
 
@@ -55,52 +55,53 @@ func Parse(args []string) (Query, error) {
 	return q, nil
 }
 
-// Result describes a Forward.
+// Result is a target and its address.
 type Result struct {
 	// URL is an address of this machine that leads to the target.
 	URL string `json:"url"`
 	Target
 }
 
-// Open finds the target of a query in some namespaces, and listens for it.
-func Open(ctx context.Context, config *rest.Config, namespaces []string, q Query) (*Forward, error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	target, err := Find(ctx, client, namespaces, q.Name, q.Port)
-	if err != nil {
-		return nil, err
-	}
-	return Listen(ctx, config, target, q.Local)
-}
-
 // Result describes the forward.
-func (f *Forward) Result() Result { return Result{f.URL(), f.target} }
+func (f *Forward) Result() Result { return f.target.Result(f.listener.Addr().String()) }
+
+// Result returns the target with an address HOST:PORT.
+func (t Target) Result(address string) Result { return Result{t.URL(address), t} }
 
 // maxConnections bounds the open connections of a Forward.
 const maxConnections = 256
 
-// Listen listens on a loopback port, or on a free one if port is 0. It fails if no ready pod is behind the target now. The
-// caller must call Serve.
-func Listen(ctx context.Context, config *rest.Config, target Target, port int) (*Forward, error) {
+// Listen listens on a loopback port. If port is 0, it listens on the usual port of the target, or on a free one while another
+// program uses that. The caller must call Serve.
+func Listen(config *rest.Config, target Target, port int) (*Forward, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := target.endpoint(ctx, client); err != nil {
-		return nil, err
+	var listener net.Listener
+	for _, each := range target.ports(port) {
+		if listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(each))); err == nil {
+			break
+		}
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen on port %d of this machine: %w: give another one, such as 0 for a free one", port, err)
 	}
 	return &Forward{target: target, config: config, client: client, listener: listener}, nil
 }
 
-// URL returns the address that leads to the target.
-func (f *Forward) URL() string {
-	return (&url.URL{Scheme: f.target.Scheme, Host: f.listener.Addr().String(), Path: "/"}).String()
+// The usual ports of targets are below those that homes reserve, and those that systems assign to clients.
+const firstUsual, usual = 10000, 5000
+
+// ports returns the local ports to try for a target. Applications such as WordPress keep the address at which they were
+// installed, and redirect to it, so a target has a usual port, which is the same for every call.
+func (t Target) ports(wanted int) []int {
+	if wanted != 0 {
+		return []int{wanted}
+	}
+	hash := fnv.New32a()
+	fmt.Fprint(hash, t.Kind, "/", t.Namespace, "/", t.Name, ":", t.Port)
+	return []int{firstUsual + int(hash.Sum32()%usual), 0}
 }
 
 // Serve forwards connections until ctx is done, and then closes all of them. Each connection leads to a pod that is ready when

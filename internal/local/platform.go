@@ -78,10 +78,16 @@ func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.
 // teamsFile returns the path of teams.yaml.
 func (p *Platform) teamsFile() string { return filepath.Join(p.Root, lifecycle.TeamsFile) }
 
+// CreateHome creates the home if it does not exist.
+func (p *Platform) CreateHome() error {
+	home.KeepPrivate()
+	_, err := home.Open(p.Home.Dir())
+	return err
+}
+
 // Start creates the home if it does not exist, starts its supervisor and links the programs that Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
-	home.KeepPrivate()
-	if _, err := home.Open(p.Home.Dir()); err != nil {
+	if err := p.CreateHome(); err != nil {
 		return supervisor.Status{}, err
 	}
 	if err := p.Home.KeepEnvironment(p.Environment); err != nil {

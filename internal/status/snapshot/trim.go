@@ -16,12 +16,17 @@ import (
 const (
 	// AnnotationRuntime is the annotation of a pod that says how the local node runs it.
 	AnnotationRuntime = "strata.dev/runtime"
+	// AnnotationRuntimeReason is the annotation of a pod that says why it is simulated.
+	AnnotationRuntimeReason = "strata.dev/runtime-reason"
 	// AnnotationRequestedAt is the annotation that requests a reconciliation from Flux. `flux reconcile` sets it, and a
 	// Receiver sets it after a push.
 	AnnotationRequestedAt = "reconcile.fluxcd.io/requestedAt"
 	// AnnotationRevision is the annotation of an event with the revision that the event is about.
 	AnnotationRevision = "kustomize.toolkit.fluxcd.io/revision"
 )
+
+// RuntimeSimulated is the value of AnnotationRuntime for a pod that does not run.
+const RuntimeSimulated = "simulated"
 
 var keptAnnotations = []string{AnnotationRuntime, AnnotationRequestedAt, AnnotationRevision}
 

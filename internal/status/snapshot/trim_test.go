@@ -10,10 +10,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
-// The status may not import the local target, so it has a name of its own for the node's annotation.
-func TestTheNodesAnnotationIsKept(t *testing.T) {
-	if AnnotationRuntime != runtime.Annotation {
-		t.Errorf("the report reads %s, the node writes %s", AnnotationRuntime, runtime.Annotation)
+// The status may not import the local target, so it has names of its own for the node's annotations.
+func TestTheNodesAnnotationsAreKept(t *testing.T) {
+	for have, want := range map[string]string{
+		AnnotationRuntime: runtime.Annotation, AnnotationRuntimeReason: runtime.ReasonAnnotation, RuntimeSimulated: runtime.Simulated,
+	} {
+		if have != want {
+			t.Errorf("the report reads %s, the node writes %s", have, want)
+		}
 	}
 }
 

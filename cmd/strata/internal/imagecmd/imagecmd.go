@@ -49,7 +49,8 @@ func New(o Options) *cobra.Command {
 	return o.Group(&cobra.Command{
 		Use:   "image",
 		Short: "Push, pull, list and remove the images of pods on this machine",
-		Long: `Push, pull, list and remove the images of pods on this machine. The commands work with and without a running platform.
+		Long: `Push, pull, list and remove the images of pods on this machine. The commands work with and without a running platform; push, pull
+and load create a missing home, so that images are there before the first strata up.
 
 A Deployment names an image of the home's registry registry.strata.local/NAMESPACE/NAME:TAG, on every machine the same. Only
 pods of the namespace use it, and those of all namespaces if NAMESPACE is shared. Clients such as docker and crane push to the
@@ -61,19 +62,35 @@ On Google Cloud, push to a registry that the cluster can reach, such as Artifact
 	}, o.push(), o.pull(), o.list(), o.remove(), o.bundle(), o.load())
 }
 
-// run opens the images of the home, calls do, and prints the images that do returns. It shows the progress of a step that is
-// not empty.
-func (o Options) run(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	asJSON, err := c.JSON()
+// add is like run, and creates a missing home first: images may be there before the first `strata up`.
+func (o Options) add(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+	p, err := c.Open()
 	if err != nil {
 		return err
 	}
+	if err := p.CreateHome(); err != nil {
+		return err
+	}
+	return o.with(p, c, step, do)
+}
+
+// run opens the images of the home, calls do, and prints the images that do returns. It shows the progress of a step that is
+// not empty.
+func (o Options) run(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
 	p, err := c.Open()
 	if err != nil {
 		return err
 	}
 	if !p.Home.Exists() {
 		return fmt.Errorf("there is no home %s yet: run `%s` first", p.Home.Dir(), p.Home.Call("up"))
+	}
+	return o.with(p, c, step, do)
+}
+
+func (o Options) with(p *local.Platform, c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+	asJSON, err := c.JSON()
+	if err != nil {
+		return err
 	}
 	show := progress.New(o.Err)
 	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {
@@ -153,7 +170,7 @@ image, otherwise those of all teams. The command unpacks the image, and rejects 
 			if len(args) == 2 {
 				as = args[1]
 			}
-			return o.run(c, "push "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+			return o.add(c, "push "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, images.Shared)
 				if err != nil {
 					return nil, err
@@ -181,7 +198,7 @@ imagePullSecrets, because your login may read images that a team must not see: t
   strata image pull docker.io/library/wordpress:6`,
 		Args: o.exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return o.run(c, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+			return o.add(c, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, "")
 				if err != nil {
 					return nil, err

@@ -111,7 +111,7 @@ these belong to the namespaces in their names.
 		Example: "  strata image load images.tar",
 		Args:    o.exactly(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return o.run(c, "load "+args[0], func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+			return o.add(c, "load "+args[0], func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				return d.Load(command.Context(), args[0])
 			})
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
@@ -22,14 +23,45 @@ func Error(err error) string {
 	return terminal.Lines(err.Error(), mostErrorLines, longestErrorLine)
 }
 
-// Up prints the end of `strata up`: lines that describe each layer, and the commands to try next.
-func Up(w io.Writer, layers, next []string) {
-	fmt.Fprintln(w, "\nLayers")
-	for _, line := range layers {
-		fmt.Fprintln(w, "  "+terminal.Middle(terminal.Escape(line), longestLine))
+// Up prints the end of `strata up`: lines that describe each layer, the pods that do not run, the commands to try next, and the
+// teams' pages.
+func Up(w io.Writer, layers, next []string, workloads lifecycle.Workloads) {
+	section(w, "Layers", bounded(layers))
+	var pods []string
+	for _, pod := range workloads.Simulated {
+		pods = append(pods, fmt.Sprintf("%s/%s: %s", pod.Namespace, pod.Name, pod.Reason))
 	}
-	fmt.Fprintln(w, "\nTry next")
-	for _, line := range next {
+	section(w, "Simulated pods, which do not run", bounded(pods))
+	section(w, "Try next", next)
+	var pages []string
+	for _, page := range workloads.Pages {
+		pages = append(pages, fmt.Sprintf("%s leads to %s", page.URL, page.Target))
+	}
+	section(w, "Pages", bounded(pages))
+}
+
+// mostLines is the maximum number of lines about existing resources in a section.
+const mostLines = 30
+
+// bounded returns the first lines about existing resources, escaped and shortened, and the number of the others.
+func bounded(lines []string) []string {
+	var shown []string
+	for _, line := range lines[:min(mostLines, len(lines))] {
+		shown = append(shown, terminal.Middle(terminal.Escape(line), longestLine))
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		shown = append(shown, fmt.Sprintf("… and %d more", more))
+	}
+	return shown
+}
+
+// section prints a title and the lines below it, or nothing without lines.
+func section(w io.Writer, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\n"+title)
+	for _, line := range lines {
 		fmt.Fprintln(w, "  "+line)
 	}
 }

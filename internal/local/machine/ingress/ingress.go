@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -54,7 +55,7 @@ type Options struct {
 
 // Run creates the class, and serves Ingresses until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	if err := createClass(ctx, o.Client); err != nil {
+	if err := o.applyClass(ctx); err != nil {
 		return fmt.Errorf("serve Ingresses: %w", err)
 	}
 	factory := informers.NewSharedInformerFactory(o.Client, 0)
@@ -64,6 +65,7 @@ func Run(ctx context.Context, o Options) error {
 		l.FieldSelector = fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)).String()
 	}))
 	secrets := certificates.Core().V1().Secrets()
+	services := factory.Core().V1().Services()
 	changed := make(chan struct{}, 1)
 	notify := func() {
 		select {
@@ -77,15 +79,15 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("serve Ingresses: %w", err)
 	}
-	synced := secrets.Informer().HasSynced
+	synced := []cache.InformerSynced{registration.HasSynced, secrets.Informer().HasSynced, services.Informer().HasSynced}
 	factory.Start(ctx.Done())
 	certificates.Start(ctx.Done())
 	defer factory.Shutdown()
 	defer certificates.Shutdown()
-	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced, synced) {
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
-	r := newRouter(o, certificateOf(secrets.Lister()))
+	r := newRouter(o, certificateOf(secrets.Lister()), func(name types.NamespacedName) *backend { return page(services.Lister(), name) })
 	defer r.serve(ctx)()
 	for {
 		all, err := ingresses.Lister().List(labels.Everything())
@@ -110,15 +112,25 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// createClass creates the class, unless it exists.
-func createClass(ctx context.Context, client kubernetes.Interface) error {
-	_, err := client.NetworkingV1().IngressClasses().Create(ctx, &networkingv1.IngressClass{
+// applyClass creates the class, and writes the router's address into it.
+func (o Options) applyClass(ctx context.Context) error {
+	address := map[string]string{AddressAnnotation: o.Listener.Addr().String()}
+	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: Class, Annotations: map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}},
 		Spec:       networkingv1.IngressClassSpec{Controller: controllerName},
-	}, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
 	}
+	maps.Copy(class.Annotations, address)
+	classes := o.Client.NetworkingV1().IngressClasses()
+	_, err := classes.Create(ctx, class, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	// The platform team may have changed the rest.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": address}})
+	if err != nil {
+		return err
+	}
+	_, err = classes.Patch(ctx, Class, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

@@ -29,15 +29,17 @@ type router struct {
 	options     Options
 	table       atomic.Pointer[table]
 	certificate func(types.NamespacedName) (cert, key []byte, err error)
-	proxy       *httputil.ReverseProxy
-	transport   *http.Transport
+	// page returns the backend of a Service's page, or nil if the Service has none.
+	page      func(types.NamespacedName) *backend
+	proxy     *httputil.ReverseProxy
+	transport *http.Transport
 }
 
 // backendKey is the key of a request's backend in its context.
 type backendKey struct{}
 
-func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []byte, err error)) *router {
-	r := &router{options: o, certificate: certificate}
+func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []byte, err error), page func(types.NamespacedName) *backend) *router {
+	r := &router{options: o, certificate: certificate, page: page}
 	r.table.Store(newTable(nil))
 	r.transport = &http.Transport{DialContext: r.dial, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTimeout,
 		// A body passes through as it is.
@@ -65,7 +67,13 @@ func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []by
 
 // ServeHTTP implements http.Handler.
 func (r *router) ServeHTTP(w http.ResponseWriter, in *http.Request) {
-	b := r.table.Load().find(in.Host, in.URL.Path)
+	var b *backend
+	if service, ok := pageOf(in.Host); ok {
+		b = r.page(service)
+	}
+	if b == nil {
+		b = r.table.Load().find(in.Host, in.URL.Path)
+	}
 	if b == nil {
 		http.Error(w, fmt.Sprintf("no Ingress has a rule for host %q and path %q", in.Host, in.URL.Path), http.StatusNotFound)
 		return

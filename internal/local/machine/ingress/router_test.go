@@ -13,11 +13,32 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/yaml"
 )
 
-// router starts a router in front of one Service, shop/web, and returns its address.
+// pages returns the pages of some Services.
+func pages(t *testing.T, services ...string) func(types.NamespacedName) *backend {
+	t.Helper()
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	for _, text := range services {
+		var s corev1.Service
+		if err := yaml.UnmarshalStrict([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		if err := indexer.Add(&s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lister := corev1listers.NewServiceLister(indexer)
+	return func(name types.NamespacedName) *backend { return page(lister, name) }
+}
+
+// startRouter starts a router in front of one Service, shop/web, and returns its address.
 func startRouter(t *testing.T, service http.Handler) string {
 	t.Helper()
 	backend := httptest.NewServer(service)
@@ -32,10 +53,17 @@ func startRouter(t *testing.T, service http.Handler) string {
 				return nil, fmt.Errorf("no Service %s has a port %s", service, port)
 			}
 			return new(net.Dialer).DialContext(ctx, "tcp", backend.Listener.Addr().String())
-		}}, nil)
+		}}, nil, pages(t,
+		`{metadata: {namespace: shop, name: web, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80}]}}`,
+		`{metadata: {namespace: shop, name: gone, annotations: {strata.dev/page: "81"}}, spec: {ports: [{port: 81}]}}`,
+		`{metadata: {namespace: shop, name: database}, spec: {ports: [{name: http, port: 80}]}}`,
+		`{metadata: {namespace: shop, name: wrong, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80, protocol: UDP}]}}`))
 	r.table.Store(newTable([]*networkingv1.Ingress{parse(t, 1, `{metadata: {namespace: shop, name: web}, spec: {rules: [{host: shop.localhost, http: {paths: [
 		{path: /, pathType: Prefix, backend: {service: {name: web, port: {name: http}}}},
-		{path: /gone, pathType: Prefix, backend: {service: {name: gone, port: {name: http}}}}]}}]}}`)}))
+		{path: /gone, pathType: Prefix, backend: {service: {name: gone, port: {name: http}}}}]}}]}}`),
+		// Another team claims the hosts of pages.
+		parse(t, 2, `{metadata: {namespace: thief, name: web}, spec: {rules: [{host: web.shop.localhost, http: &thief {paths: [
+			{path: /, pathType: Prefix, backend: {service: {name: thief, port: {name: http}}}}]}}, {host: "*.shop.localhost", http: *thief}]}}`)}))
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.serve(ctx)
 	t.Cleanup(func() {
@@ -56,6 +84,12 @@ func TestTheRouterPassesRequestsOn(t *testing.T) {
 	}{
 		"a request keeps its host, its path and its query":    {"shop.localhost", "/a%2Fb?c=d", 200, "shop.localhost /a%2Fb?c=d 127.0.0.1"},
 		"a Service that does not answer is a bad gateway":     {"shop.localhost", "/gone", 502, "Service shop/gone, port http, does not answer"},
+		"a Service's page has the Service's host":             {"web.shop.localhost:8080", "/a", 200, "web.shop.localhost:8080 /a 127.0.0.1"},
+		"a page that does not answer is a bad gateway":        {"gone.shop.localhost", "/", 502, "Service shop/gone, port 81, does not answer"},
+		"a Service without a page is not served":              {"database.shop.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
+		"a page needs a TCP port":                             {"wrong.shop.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
+		"a page has no names below it":                        {"a.web.shop.localhost", "/", 404, "no Ingress has a rule"},
+		"a page of no namespace is not found":                 {"web.localhost", "/", 404, "no Ingress has a rule"},
 		"a host without rule is not found, and the page says": {"else.localhost", "/", 404, `no Ingress has a rule for host "else.localhost"`},
 	} {
 		t.Run(name, func(t *testing.T) {

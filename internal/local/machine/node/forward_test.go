@@ -181,16 +181,19 @@ func TestAForwardToAServiceReachesAReadyPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listening *forward.Forward
-	nodetest.Eventually(t, "the Service has a ready pod", func() (err error) {
-		listening, err = forward.Listen(t.Context(), c.config, target, 0)
-		return err
-	})
+	nodetest.Eventually(t, "the Service has a ready pod", func() error { return target.Check(t.Context(), c) })
+	listening, err := forward.Listen(c.config, target, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := forward.Listen(c.config, target, 0); err != nil || again.Result().URL == listening.Result().URL {
+		t.Errorf("a second forward has the address %s: %v", again.Result().URL, err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- listening.Serve(ctx, func(err error) { t.Error(err) }) }()
 	for range 3 {
-		response, err := http.Get(listening.URL())
+		response, err := http.Get(listening.Result().URL)
 		if err != nil {
 			t.Fatal(err)
 		}
