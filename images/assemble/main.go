@@ -1,10 +1,9 @@
-// Command assemble assembles the image of a recipe from packages of Debian, and writes it as a bundle. With -lock it pins the
-// recipe's packages to their current versions.
+// Command assemble assembles images of recipes from packages of Debian, and writes them as a bundle. With -lock it pins a recipe's
+// packages to their current versions.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,15 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
+	"github.com/strata-platform/strata/images"
 	"github.com/strata-platform/strata/internal/local/machine/images/debian"
-	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
-const usage = `usage: go run ./images/assemble FOLDER FILE.tar
+const usage = `usage: go run ./images/assemble [-cloud-sql-proxy PROGRAM] FOLDER... FILE.tar
        go run ./images/assemble -lock FOLDER
 
-FOLDER is a recipe, such as images/wordpress. FILE.tar becomes an archive of an OCI image layout.
+FOLDER is a recipe, such as images/wordpress. FILE.tar becomes an archive of an OCI image layout, for strata image load.
 
 `
 
@@ -28,6 +26,7 @@ func main() {
 	flag.Usage = func() { fmt.Fprint(flag.CommandLine.Output(), usage); flag.PrintDefaults() }
 	lock := flag.Bool("lock", false, "pin the current versions of the recipe's packages, in the files ARCHITECTURE.lock of FOLDER")
 	architectures := flag.String("architectures", "amd64,arm64", "the architectures that -lock pins")
+	proxy := flag.String("cloud-sql-proxy", "", "add the image of this built Cloud SQL Auth Proxy")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -35,8 +34,12 @@ func main() {
 	switch {
 	case *lock && flag.NArg() == 1:
 		err = pin(ctx, flag.Arg(0), strings.Split(*architectures, ","))
-	case !*lock && flag.NArg() == 2:
-		err = write(ctx, flag.Arg(0), flag.Arg(1))
+	case !*lock && flag.NArg() >= 2:
+		contents := images.Contents{CloudSQLProxy: *proxy, Report: report}
+		for _, folder := range flag.Args()[:flag.NArg()-1] {
+			contents.Recipes = append(contents.Recipes, os.DirFS(folder))
+		}
+		err = images.Write(ctx, flag.Arg(flag.NArg()-1), contents)
 	default:
 		flag.Usage()
 		os.Exit(2)
@@ -47,19 +50,15 @@ func main() {
 	}
 }
 
-// load reads a recipe, and returns a builder that reports to stderr.
-func load(folder string) (*debian.Recipe, *debian.Builder, error) {
-	recipe, err := debian.Load(os.DirFS(folder))
-	if err != nil {
-		return nil, nil, err
-	}
-	builder, err := debian.NewBuilder(debian.Options{Report: func(line string) { fmt.Fprintln(os.Stderr, line) }})
-	return recipe, builder, err
-}
+func report(line string) { fmt.Fprintln(os.Stderr, line) }
 
 // pin writes the locks of a recipe.
 func pin(ctx context.Context, folder string, architectures []string) error {
-	recipe, builder, err := load(folder)
+	recipe, err := debian.Load(os.DirFS(folder))
+	if err != nil {
+		return err
+	}
+	builder, err := debian.NewBuilder(debian.Options{Report: report})
 	if err != nil {
 		return err
 	}
@@ -73,40 +72,4 @@ func pin(ctx context.Context, folder string, architectures []string) error {
 		}
 	}
 	return nil
-}
-
-// write writes the bundle with the image of a recipe.
-func write(ctx context.Context, folder, path string) error {
-	recipe, builder, err := load(folder)
-	if err != nil {
-		return err
-	}
-	if recipe.Reference == "" {
-		return errors.New("the recipe has no reference: a bundle needs the name of the image")
-	}
-	image, err := builder.Image(ctx, recipe)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "assemble-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	s, err := store.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err := bundle.Put(ctx, s, recipe.Reference, image); err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := bundle.Export(ctx, s, file, recipe.Reference); err != nil {
-		return err
-	}
-	return file.Close()
 }

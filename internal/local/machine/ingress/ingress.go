@@ -48,7 +48,7 @@ type Options struct {
 	Client kubernetes.Interface
 	// Listener is the port of the home for requests.
 	Listener net.Listener
-	// Dial connects to a port of a Service, for a client with an address.
+	// Dial connects to a port of a Service, for a client with an address. Without an address the client is the node.
 	Dial func(ctx context.Context, service types.NamespacedName, port string, from netip.Addr) (net.Conn, error)
 	Log  *slog.Logger
 }

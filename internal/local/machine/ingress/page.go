@@ -44,7 +44,7 @@ func page(services corev1listers.ServiceLister, name types.NamespacedName) *back
 	for _, p := range s.Spec.Ports {
 		wanted := s.Annotations[PageAnnotation]
 		if (p.Protocol == "" || p.Protocol == corev1.ProtocolTCP) && (p.Name == wanted || strconv.Itoa(int(p.Port)) == wanted) {
-			return &backend{name, wanted}
+			return &backend{name, wanted, true}
 		}
 	}
 	return nil

@@ -48,8 +48,7 @@ func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []by
 		Rewrite: func(p *httputil.ProxyRequest) {
 			b := p.In.Context().Value(backendKey{}).(*backend)
 			p.Out.URL.Scheme = "http"
-			// One pool of connections for each port of each Service.
-			p.Out.URL.Host = strings.Join([]string{b.port, b.service.Name, b.service.Namespace}, ".")
+			p.Out.URL.Host = b.pool()
 			p.Out.Host = p.In.Host
 			p.SetXForwarded()
 		},
@@ -81,19 +80,34 @@ func (r *router) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	r.proxy.ServeHTTP(w, in.WithContext(context.WithValue(in.Context(), backendKey{}, b)))
 }
 
+// pagePool marks the pools of connections that serve pages.
+const pagePool = "page"
+
+// pool returns the name of the pool of connections to a backend. The names of ports, Services and namespaces contain no dots.
+func (b *backend) pool() string {
+	parts := []string{b.port, b.service.Name, b.service.Namespace}
+	if b.page {
+		parts = append(parts, pagePool)
+	}
+	return strings.Join(parts, ".")
+}
+
 // dial connects to the Service that a pool's name contains. The connection outlives the request, which only lends it.
 func (r *router) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	// The names of ports, Services and namespaces contain no dots.
 	parts := strings.Split(host, ".")
-	if len(parts) != 3 {
+	if len(parts) < 3 {
 		return nil, fmt.Errorf("%q names no Service", host)
 	}
-	// For NetworkPolicies the client is this machine's browser.
+	// For NetworkPolicies the client is this machine's browser. The node itself serves pages, like `kubectl port-forward`, and no
+	// policy applies to it.
 	from := netip.MustParseAddrPort(r.options.Listener.Addr().String()).Addr()
+	if len(parts) == 4 && parts[3] == pagePool {
+		from = netip.Addr{}
+	}
 	return r.options.Dial(context.WithoutCancel(ctx), types.NamespacedName{Namespace: parts[2], Name: parts[1]}, parts[0], from)
 }
 

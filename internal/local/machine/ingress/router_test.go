@@ -38,9 +38,11 @@ func pages(t *testing.T, services ...string) func(types.NamespacedName) *backend
 	return func(name types.NamespacedName) *backend { return page(lister, name) }
 }
 
-// startRouter starts a router in front of one Service, shop/web, and returns its address.
-func startRouter(t *testing.T, service http.Handler) string {
+// startRouter starts a router in front of one Service, shop/web, and returns its address, and the clients of its connections to
+// the Service.
+func startRouter(t *testing.T, service http.Handler) (address string, clients chan netip.Addr) {
 	t.Helper()
+	clients = make(chan netip.Addr, 10)
 	backend := httptest.NewServer(service)
 	t.Cleanup(backend.Close)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,9 +51,10 @@ func startRouter(t *testing.T, service http.Handler) string {
 	}
 	r := newRouter(Options{Listener: l, Log: slog.New(slog.DiscardHandler),
 		Dial: func(ctx context.Context, service types.NamespacedName, port string, from netip.Addr) (net.Conn, error) {
-			if service.String() != "shop/web" || port != "http" || !from.IsLoopback() {
+			if service.String() != "shop/web" || port != "http" {
 				return nil, fmt.Errorf("no Service %s has a port %s", service, port)
 			}
+			clients <- from
 			return new(net.Dialer).DialContext(ctx, "tcp", backend.Listener.Addr().String())
 		}}, nil, pages(t,
 		`{metadata: {namespace: shop, name: web, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80}]}}`,
@@ -70,11 +73,11 @@ func startRouter(t *testing.T, service http.Handler) string {
 		cancel()
 		stop()
 	})
-	return l.Addr().String()
+	return l.Addr().String(), clients
 }
 
 func TestTheRouterPassesRequestsOn(t *testing.T) {
-	address := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address, _ := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s %s", r.Host, r.URL, r.Header.Get("X-Forwarded-For"))
 	}))
 	for name, c := range map[string]struct {
@@ -112,8 +115,34 @@ func TestTheRouterPassesRequestsOn(t *testing.T) {
 	}
 }
 
+func TestPoliciesApplyToIngressesAndNotToPages(t *testing.T) {
+	address, clients := startRouter(t, http.NotFoundHandler())
+	for _, c := range []struct{ host, want string }{{"shop.localhost", "127.0.0.1"}, {"web.shop.localhost", "invalid IP"}, {"shop.localhost", ""}} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = c.host
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body) // The connection may serve the next request.
+		response.Body.Close()
+		got := ""
+		select {
+		case client := <-clients:
+			got = client.String()
+		default: // An earlier connection has served it.
+		}
+		if got != c.want {
+			t.Errorf("for %s the client is %q, want %q", c.host, got, c.want)
+		}
+	}
+}
+
 func TestTheRouterPassesUpgradesOn(t *testing.T) {
-	address := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	address, _ := startRouter(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -145,7 +174,7 @@ func TestTheRouterPassesUpgradesOn(t *testing.T) {
 }
 
 func TestTheRouterEndsWithAClientThatSaysNothing(t *testing.T) {
-	address := startRouter(t, http.NotFoundHandler())
+	address, _ := startRouter(t, http.NotFoundHandler())
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

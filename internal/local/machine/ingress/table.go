@@ -14,6 +14,8 @@ import (
 type backend struct {
 	service types.NamespacedName
 	port    string
+	// page is set for the page that the Service declares.
+	page bool
 }
 
 // route leads a path of a host to a backend.
@@ -105,7 +107,7 @@ func backendOf(in *networkingv1.Ingress, b *networkingv1.IngressBackend) *backen
 	if port == "" {
 		port = itoa(b.Service.Port.Number)
 	}
-	return &backend{types.NamespacedName{Namespace: in.Namespace, Name: b.Service.Name}, port}
+	return &backend{types.NamespacedName{Namespace: in.Namespace, Name: b.Service.Name}, port, false}
 }
 
 // find returns the backend for a request, or nil. Exact hosts precede wildcards, and these precede rules for all hosts
