@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
@@ -87,7 +88,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
-		newPortForward(io), newOpen(io), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
 	return root

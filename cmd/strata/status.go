@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/inspect"
+	"github.com/strata-platform/strata/internal/workloads"
 )
 
 // errNotReady sets the exit code after a printed report of a platform that is not ready.
@@ -22,7 +23,7 @@ var errNotReady = errors.New("not ready")
 type upResult struct {
 	status.Report
 	Steps []upStep `json:"steps"`
-	lifecycle.Workloads
+	workloads.List
 }
 
 // upStep is a step in the output of `up -o json`.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func newUp(io streams) *cobra.Command {
@@ -64,12 +68,12 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 				return err
 			}
 			show.Total("up", time.Since(began))
-			workloads, err := p.Workloads(command.Context())
+			found, err := workloadsOf(command.Context(), p)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return render.JSON(io.out, upResult{report, steps(show), workloads})
+				return render.JSON(io.out, upResult{report, steps(show), found})
 			}
 			lines, err := p.Describe(command.Context())
 			if err != nil {
@@ -79,11 +83,24 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			if err != nil {
 				return err
 			}
-			render.Up(io.out, lines, next, workloads)
+			render.Up(io.out, lines, next, found)
 			return nil
 		},
 	}
 	t.bind(command)
 	o.bind(command)
 	return command
+}
+
+// workloadsOf lists the pages and the simulated pods of all teams.
+func workloadsOf(ctx context.Context, p *lifecycle.Platform) (workloads.List, error) {
+	config, namespaces, err := p.TeamNamespaces(ctx, "")
+	if err != nil {
+		return workloads.List{}, err
+	}
+	client, err := kubernetes.NewForConfig(lifecycle.Brief(config))
+	if err != nil {
+		return workloads.List{}, err
+	}
+	return workloads.Of(ctx, client, namespaces)
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"flag"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/strata-platform/strata/images"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
@@ -139,6 +142,7 @@ func TestTheTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	environment := tourMachine(t, dir)
+	loadImages(t, repository, environment)
 	t.Cleanup(func() {
 		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
 		command.Dir, command.Env = repository, environment
@@ -176,6 +180,26 @@ func TestTheTour(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(repository, ".strata")); err == nil {
 		t.Error("the tour has left the home")
+	}
+}
+
+// loadImages gives the reader's platform the images of WordPress, which a reader's machine pulls from the network.
+func loadImages(t *testing.T, repository string, environment []string) {
+	t.Helper()
+	folder, err := images.Recipe("wordpress")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "images.tar")
+	if err := images.Write(t.Context(), file, images.Contents{
+		Recipes: []fs.FS{folder}, CloudSQLProxy: toolchaintest.Path(t, "cloud-sql-proxy"), Report: func(line string) { t.Log(line) },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(strataDir, "strata"), "image", "load", file)
+	command.Dir, command.Env = repository, environment
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("load the images: %v: %s", err, out)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/terminal"
+	"github.com/strata-platform/strata/internal/workloads"
 )
 
 // longestLine is the maximum number of characters in a line about an existing resource.
@@ -25,16 +25,16 @@ func Error(err error) string {
 
 // Up prints the end of `strata up`: lines that describe each layer, the pods that do not run, the commands to try next, and the
 // teams' pages.
-func Up(w io.Writer, layers, next []string, workloads lifecycle.Workloads) {
+func Up(w io.Writer, layers, next []string, found workloads.List) {
 	section(w, "Layers", bounded(layers))
 	var pods []string
-	for _, pod := range workloads.Simulated {
+	for _, pod := range found.Simulated {
 		pods = append(pods, fmt.Sprintf("%s/%s: %s", pod.Namespace, pod.Name, pod.Reason))
 	}
 	section(w, "Simulated pods, which do not run", bounded(pods))
 	section(w, "Try next", next)
 	var pages []string
-	for _, page := range workloads.Pages {
+	for _, page := range found.Pages {
 		pages = append(pages, fmt.Sprintf("%s leads to %s", page.URL, page.Target))
 	}
 	section(w, "Pages", bounded(pages))

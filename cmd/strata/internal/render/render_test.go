@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/forward"
-	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func TestUpPrintsLayersAndCommandsWithoutControlCharacters(t *testing.T) {
 	var out strings.Builder
 	blog := forward.Target{Kind: forward.KindService, Namespace: "team-web", Name: "blog"}
-	Up(&out, []string{"1 bootstrap  cluster \x1b[31mstrata"}, []string{"strata status", "kubectl get pods"}, lifecycle.Workloads{
+	Up(&out, []string{"1 bootstrap  cluster \x1b[31mstrata"}, []string{"strata status", "kubectl get pods"}, workloads.List{
 		Pages:     []forward.Result{{URL: "http://127.7.3.9:8080/", Target: blog}},
-		Simulated: []lifecycle.SimulatedPod{{Namespace: "team-web", Name: "shop", Reason: "\x1b[31mno network"}},
+		Simulated: []workloads.Pod{{Namespace: "team-web", Name: "shop", Reason: "\x1b[31mno network"}},
 	})
 	want := "\nLayers\n  1 bootstrap  cluster \\x1b[31mstrata\n\nSimulated pods, which do not run\n  team-web/shop: \\x1b[31mno network\n" +
 		"\nTry next\n  strata status\n  kubectl get pods\n\nPages\n  http://127.7.3.9:8080/ leads to service/blog in namespace team-web\n"

@@ -42,6 +42,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
 	"github.com/strata-platform/strata/internal/local/machine/node/streams"
 	"github.com/strata-platform/strata/internal/local/machine/node/usage"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
@@ -66,7 +67,7 @@ type Options struct {
 	// Images are the images that run in sandboxes.
 	Images *images.Images
 	// Google is how pods reach the emulated Google Cloud. It is optional.
-	Google sandboxed.Google
+	Google google.Access
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
 	// Listen listens on the reserved loopback port of a name.

@@ -14,7 +14,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
@@ -31,7 +30,7 @@ type cluster struct {
 	// google is the emulated Google Cloud as pods reach it. The supervisor sets it before the first start.
 	google *google.Cloud
 	// googleOfPods tells sandboxed pods how they reach it.
-	googleOfPods sandboxed.Google
+	googleOfPods google.Access
 	// closing closes when the supervisor stops. That interrupts a start in progress and prevents new ones.
 	closing <-chan struct{}
 	// pods holds the processes of the pods' containers.

@@ -19,7 +19,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images/registry"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
@@ -159,7 +158,7 @@ func (s *supervisor) open() error {
 		Hosts: s.google.Hosts(), Handler: s.google.ForPods(google.Seen), TLS: s.google.TLSConfig(), Instances: s.databases.Addresses,
 		Metadata: s.metadata,
 	}
-	s.cluster.googleOfPods = sandboxed.Google{URL: s.googleURL, PodURL: google.URL, Authority: s.google.Authority()}
+	s.cluster.googleOfPods = google.Access{Local: s.googleURL, Authority: s.google.Authority()}
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}

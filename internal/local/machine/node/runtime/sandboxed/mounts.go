@@ -14,23 +14,28 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
 	"github.com/strata-platform/strata/internal/local/machine/owners"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
 )
 
 // mountsOf returns the mounts of a container, parents before children: the files of every pod, its volumes, and the file of its
-// termination message. A mount of the container's own replaces one of Strata's with the same path.
-func mountsOf(c runtime.Container, found images.Image, env map[string]string, ip netip.Addr) ([]spec.Mount, error) {
+// termination message. authority is the certificate of the emulated Google Cloud's authority, or empty. A mount of the container's own replaces one of Strata's with the same path.
+func mountsOf(c runtime.Container, found images.Image, env map[string]string, ip netip.Addr, authority []byte) ([]spec.Mount, error) {
 	var list []spec.Mount
 	add := func(m spec.Mount) {
 		list = slices.DeleteFunc(list, func(have spec.Mount) bool { return have.Target == m.Target })
 		list = append(list, m)
 	}
-	for name, text := range map[string]string{"hosts": hosts(c.Object, ip), "hostname": hostname(c.Object) + "\n"} {
-		file := filepath.Join(c.Dir, name)
+	files := map[string]string{"/etc/hosts": hosts(c.Object, ip), "/etc/hostname": hostname(c.Object) + "\n"}
+	if len(authority) > 0 {
+		files[google.AuthorityFolder+"/"+google.AuthorityFile] = string(authority)
+	}
+	for target, text := range files {
+		file := filepath.Join(c.Dir, filepath.Base(target))
 		if err := keepPublic(file, text); err != nil {
 			return nil, err
 		}
-		add(spec.Mount{Kind: spec.Bind, Source: file, Target: "/etc/" + name})
+		add(spec.Mount{Kind: spec.Bind, Source: file, Target: target})
 	}
 	message := messageFile(c)
 	if err := createMessage(message); err != nil {

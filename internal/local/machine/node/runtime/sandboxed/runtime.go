@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/network"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
 	// Google is how pods reach the emulated Google Cloud. The zero value changes nothing.
-	Google Google
+	Google google.Access
 	// Output gets what the helper process of the sandboxes prints.
 	Output io.Writer
 	Log    *slog.Logger

@@ -71,15 +71,9 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 	if err != nil {
 		return spec.Container{}, err
 	}
-	mounts, err := mountsOf(c, found, own, ip)
+	mounts, err := mountsOf(c, found, own, ip, p.runtime.options.Google.Authority)
 	if err != nil {
 		return spec.Container{}, err
-	}
-	google := p.runtime.options.Google
-	if authority, ok, err := google.mount(c); err != nil {
-		return spec.Container{}, err
-	} else if ok {
-		mounts = append(mounts, authority)
 	}
 	args := command(c, found, own)
 	if len(args) == 0 {
@@ -90,7 +84,7 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 	if process.Cwd == "" {
 		process.Cwd = found.Config.WorkingDir
 	}
-	process.Env = google.variables(variables(found.Config.Env, own, hostname(c.Object)))
+	process.Env = p.runtime.options.Google.Variables(variables(found.Config.Env, own, hostname(c.Object)))
 	if process.Terminal = c.Spec.TTY; process.Terminal {
 		process.Env = withTerm(process.Env)
 	}

@@ -1,7 +1,9 @@
-package lifecycle
+// Package workloads lists what the teams' pods offer to people: their pages, and the pods that do not run.
+package workloads
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,33 +14,25 @@ import (
 	"github.com/strata-platform/strata/internal/status/snapshot"
 )
 
-// Workloads are the teams' pods as their users see them.
-type Workloads struct {
+// List are the teams' pods as their users see them.
+type List struct {
 	// Pages are the pages that this machine serves. See [forward.Pages].
 	Pages []forward.Result `json:"pages"`
 	// Simulated are the pods that do not run, although the cluster shows them as running.
-	Simulated []SimulatedPod `json:"simulated"`
+	Simulated []Pod `json:"simulated"`
 }
 
-// SimulatedPod is a pod that the local node shows as running, without running it.
-type SimulatedPod struct {
+// Pod is a pod that the local node shows as running, without running it.
+type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Reason says why the node does not run the pod. It may contain text of a team.
 	Reason string `json:"reason"`
 }
 
-// Workloads lists the pages of the teams, and their simulated pods.
-func (p *Platform) Workloads(ctx context.Context) (Workloads, error) {
-	w := Workloads{Pages: []forward.Result{}, Simulated: []SimulatedPod{}}
-	config, namespaces, err := p.TeamNamespaces(ctx, "")
-	if err != nil {
-		return w, err
-	}
-	client, err := kubernetes.NewForConfig(Brief(config))
-	if err != nil {
-		return w, err
-	}
+// Of lists the pages in some namespaces, and the simulated pods.
+func Of(ctx context.Context, client kubernetes.Interface, namespaces []string) (List, error) {
+	w := List{Pages: []forward.Result{}, Simulated: []Pod{}}
 	pages, err := forward.Pages(ctx, client, namespaces)
 	if err != nil {
 		return w, err
@@ -49,15 +43,15 @@ func (p *Platform) Workloads(ctx context.Context) (Workloads, error) {
 	for _, namespace := range namespaces {
 		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return w, err
+			return w, fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
 		}
 		for _, pod := range pods.Items {
 			if pod.Annotations[snapshot.AnnotationRuntime] == snapshot.RuntimeSimulated {
-				w.Simulated = append(w.Simulated, SimulatedPod{namespace, pod.Name, pod.Annotations[snapshot.AnnotationRuntimeReason]})
+				w.Simulated = append(w.Simulated, Pod{namespace, pod.Name, pod.Annotations[snapshot.AnnotationRuntimeReason]})
 			}
 		}
 	}
-	slices.SortFunc(w.Simulated, func(a, b SimulatedPod) int {
+	slices.SortFunc(w.Simulated, func(a, b Pod) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	return w, nil
