@@ -24,6 +24,7 @@ var ids = map[string]string{
 	"gcp:projects/iAMMember:IAMMember":              "{project}/{role}/{member}",
 	"gcp:projects/service:Service":                  "{project}/{service}",
 	"gcp:serviceaccount/account:Account":            "projects/{project}/serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com",
+	"gcp:serviceaccount/iAMBinding:IAMBinding":      "{serviceAccountId}/{role}",
 	"gcp:serviceaccount/iAMMember:IAMMember":        "{serviceAccountId}/{role}/{member}",
 	"gcp:sql/database:Database":                     "projects/{project}/instances/{instance}/databases/{name}",
 	"gcp:sql/databaseInstance:DatabaseInstance":     "{name}",
