@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,7 +138,7 @@ func TestEndOfACommandDoesNotAffectOthers(t *testing.T) {
 	command, _, _ := shell(t, "true")
 	deadline := time.Now().Add(time.Minute)
 	for name, line := range lines {
-		for ; len(living(t, line)) == 0; runtime.Gosched() {
+		for ; len(living(t, line)) == 0; <-time.After(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s did not start", name)
 			}
@@ -201,7 +200,7 @@ func TestLeftoversOfAKilledProcessAreFoundByTheirFolder(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); len(living(t, line)) == 0; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); len(living(t, line)) == 0; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing was started")
 		}
