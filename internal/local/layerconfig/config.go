@@ -25,7 +25,8 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	config.DeletionProtection = false
 	config.TeamsFile = teamsFile
 	config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
-	// Workload Identity needs a metadata server, which the local target lacks.
+	// Workload Identity needs a metadata server. The metadata server of this target serves sandboxed pods, and the runs of
+	// Stacks are processes of this machine.
 	config.TenantKeys = true
 	return config.ConfigMap()
 }
