@@ -50,8 +50,8 @@ func TeamNamespaces(ctx context.Context, config *rest.Config) (map[string]string
 	return byNamespace, nil
 }
 
-// TeamNamespaces returns the client configuration of the running cluster and the namespaces of a team, or of all teams if team is
-// empty.
+// TeamNamespaces returns the client configuration of the running cluster and the namespaces of a team, or of all teams if
+// team is empty.
 func (p *Platform) TeamNamespaces(ctx context.Context, team string) (*rest.Config, []string, error) {
 	config, err := p.Config(ctx, false)
 	if err != nil {

@@ -35,8 +35,9 @@ func (s *session) patchStatus(ctx context.Context) error {
 }
 
 // observe records in the status which generation and reconcile request the session
-// reconciles. observe reports whether the generation has changed. observe writes the status before the work, so that no reader takes the
-// Ready condition of the previous generation for that of the present one.
+// reconciles. observe reports whether the generation has changed. observe writes the
+// status before the work, so that no reader takes the Ready condition of the previous
+// generation for that of the present one.
 func (s *session) observe(ctx context.Context) (changed bool, err error) {
 	stack, status := s.stack, &s.stack.Status
 	request := stack.Annotations[v1.ReconcileRequestAnnotation]

@@ -51,7 +51,8 @@ var (
 
 // Offence is a declaration that the project may not make, and its place.
 type Offence struct {
-	// File is the path of the file, relative to the folder of the project's files. Line is zero if no single line contains the declaration.
+	// File is the path of the file, relative to the folder of the project's files. Line is zero if no single line contains
+	// the declaration.
 	File string
 	Line int
 

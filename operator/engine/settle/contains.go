@@ -37,7 +37,7 @@ func EachResource(ctx context.Context, file []byte, see func(typ string, inputs 
 func each(ctx context.Context, file []byte, see func(resource) bool) error {
 	decoder := json.NewDecoder(bytes.NewReader(file))
 	for _, field := range []string{"checkpoint", "latest", "resources"} {
-		// A stack without resources lacks the inner fields.
+		// The inner fields are missing in the state of a stack without resources.
 		if has, err := enterField(decoder, field); err != nil || !has {
 			return err
 		}

@@ -79,8 +79,8 @@ func (o Options) bundle() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "bundle --file FILE REFERENCE...",
 		Short: "Write images to a file for a machine without network",
-		Long: `Write images to a file for a machine without network, where strata image load reads it. The command pulls the images that this
-machine lacks. The file is a tar archive of an OCI layout, which docker load and skopeo read, too.
+		Long: `Write images to a file for a machine without network, where strata image load reads it. The command pulls the images that are
+missing on this machine. The file is a tar archive of an OCI layout, which docker load and skopeo read, too.
 
 ` + imagesJSON,
 		Example: "  strata image bundle --file images.tar docker.io/library/wordpress:6 registry.strata.local/team-web/app:v1",

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// good returns the facts of a machine that lacks nothing.
+// good returns the facts of a machine that meets every requirement.
 func good() Facts {
 	return Facts{
 		System: "linux", Go: "go1.26.8", NeedsGo: "go1.26.0", Git: "2.39.5", HTTPBackend: true, Kubectl: true,

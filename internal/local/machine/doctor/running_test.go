@@ -52,7 +52,7 @@ func TestDoctorOfARunningPlatform(t *testing.T) {
 // platform returns doctor's findings about the home.
 func platform(t *testing.T, p *stratatest.Platform) []doctor.Finding {
 	t.Helper()
-	// doctor fails if this machine lacks something else, but still prints the report.
+	// doctor fails if this machine fails another requirement, but still prints the report.
 	out, err := p.Try(t.Context(), "doctor", "-o", "json")
 	var report doctor.Report
 	if json.Unmarshal(out, &report) != nil {

@@ -37,9 +37,9 @@ type Proxy struct {
 	serving  sync.WaitGroup
 }
 
-// Listen serves clients at engine.ProxyPort of a server's address until Close, and forwards them to the server. now returns the time at which
-// the certificates of clients must be valid. Each new connection needs a valid certificate; an open connection may
-// outlive its certificate, as on Cloud SQL.
+// Listen serves clients at engine.ProxyPort of a server's address until Close, and forwards them to the server. now
+// returns the time at which the certificates of clients must be valid. Each new connection needs a valid certificate; an
+// open connection may outlive its certificate, as on Cloud SQL.
 func Listen(address string, of Instance, authorities Authorities, now func() time.Time) (*Proxy, error) {
 	clients, err := authorities.Client.pool()
 	if err != nil {
