@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -97,6 +98,15 @@ func TestStackIsDestroyedInNamespaceThatIsBeingDeleted(t *testing.T) {
 	tm.remove(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}, &corev1.Secret{ObjectMeta: tm.meta("context")},
 		&corev1.ServiceAccount{ObjectMeta: tm.meta("web")}, &rbacv1.Role{ObjectMeta: tm.meta("web")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
 	tm.await(t, "shop-dev", "gone", gone)
+	// The run has no access to the cluster, and the namespace controller would delete the ConfigMap. The destroy drops it from
+	// the state.
+	state, err := os.ReadFile(filepath.Join(tm.state, ".pulumi", "stacks", "shop", "dev.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(state), "kubernetes:core/v1:ConfigMap") {
+		t.Error("the state still has the ConfigMap: the Stack was released without a destroy")
+	}
 }
 
 func TestChangedPlaceOfAStackIsRejected(t *testing.T) {
