@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/gke"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // Names of the targets.
@@ -22,7 +24,7 @@ const (
 
 // target says where the layers run.
 type target struct {
-	name, environment string
+	name, environment, operator string
 }
 
 // bind adds the flags to a command that may create a platform.
@@ -42,7 +44,13 @@ func (t *target) bindAny(command *cobra.Command) {
 
 // open opens the platform of the target.
 func (t *target) open() (*lifecycle.Platform, error) {
+	if operators := []string{"", home.EmbeddedOperator, home.UpstreamOperator}; !slices.Contains(operators, t.operator) {
+		return nil, usageError{fmt.Errorf("unknown operator %q: the operators are %s and %s", t.operator, operators[1], operators[2])}
+	}
 	if t.name == targetGKE {
+		if t.operator == home.EmbeddedOperator {
+			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
+		}
 		root, err := findRepository()
 		if err != nil {
 			return nil, err
@@ -53,7 +61,7 @@ func (t *target) open() (*lifecycle.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lifecycle.New(p), nil
+	return lifecycle.New(p), p.UseOperator(t.operator)
 }
 
 // openLocal opens the local platform. It returns an error for any other target.
