@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,11 +43,8 @@ func (t *target) bindAny(command *cobra.Command) {
 
 // open opens the platform of the target.
 func (t *target) open() (*lifecycle.Platform, error) {
-	if operators := []string{"", home.EmbeddedOperator, home.UpstreamOperator}; !slices.Contains(operators, t.operator) {
-		return nil, usageError{fmt.Errorf("unknown operator %q: the operators are %s and %s", t.operator, operators[1], operators[2])}
-	}
 	if t.name == targetGKE {
-		if t.operator == home.EmbeddedOperator {
+		if t.operator != "" && t.operator != home.UpstreamOperator {
 			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
 		}
 		root, err := findRepository()

@@ -75,6 +75,9 @@ func Open(root, dir, environment string) (*Platform, error) {
 // UseOperator sets the operator of a new home: home.EmbeddedOperator or home.UpstreamOperator. It returns an error if the home
 // exists with another one. An empty name has no effect: without a name, a new home has the embedded operator.
 func (p *Platform) UseOperator(name string) error {
+	if name != "" && name != home.EmbeddedOperator && name != home.UpstreamOperator {
+		return fmt.Errorf("unknown operator %q: the operators are %s and %s", name, home.EmbeddedOperator, home.UpstreamOperator)
+	}
 	p.operator = name
 	if !p.Home.Exists() {
 		return nil
