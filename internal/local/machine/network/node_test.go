@@ -49,6 +49,34 @@ func TestTheNodeReachesPodsWhateverThePoliciesSay(t *testing.T) {
 	}
 }
 
+// TestTheHostConnectsForAPodWithThePodsRights checks the connections of probes and hooks that name another host.
+func TestTheHostConnectsForAPodWithThePodsRights(t *testing.T) {
+	g := open(t, nil)
+	attach(t, g, 2)
+	answer(t, attach(t, g, 3), 80, "three")
+	answer(t, attach(t, g, 4), 80, "four")
+	g.Update(State{Policies: []*networkingv1.NetworkPolicy{deny("isolate", "pod-4")}})
+	for name, test := range map[string]struct{ pod, to, want string }{
+		"a pod sees the address of the other pod": {"pod-2", "10.244.0.3:80", "three 10.244.0.2 hello"},
+		"a pod that a policy isolates is closed":  {"pod-2", "10.244.0.4:80", "isolate"},
+		"loopback of the machine is closed":       {"pod-2", "127.0.0.1:80", "127.0.0.1"},
+		"a pod without a network has no rights":   {"pod-9", "10.244.0.3:80", "not attached"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := g.DialAs(t.Context(), named(test.pod), at(test.to))
+			if err != nil {
+				if !strings.Contains(err.Error(), test.want) {
+					t.Errorf("the error is %q, want %q in it", err, test.want)
+				}
+				return
+			}
+			if got, err := exchange(conn, "hello"); err != nil || got != test.want {
+				t.Errorf("the pod answers %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
 func TestAServiceWithoutSelectorHasEndpointsThatTheRulesOpen(t *testing.T) {
 	dialled := make(chan string, 1)
 	g := open(t, func(o *Options) {

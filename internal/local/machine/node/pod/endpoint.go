@@ -2,8 +2,12 @@ package pod
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"net/netip"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -68,11 +72,30 @@ type target struct {
 func (t target) Exec(ctx context.Context, command []string) error { return t.run.Exec(ctx, command) }
 
 // Address implements probe.Target.
-func (t target) Address(port intstr.IntOrString) string { return t.run.Address(t.number(port)) }
+func (t target) Address(host string, port intstr.IntOrString) string {
+	if host == "" {
+		return t.run.Address(t.number(port))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(t.number(port))))
+}
 
 // Dial implements probe.Target.
 func (t target) Dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error) {
 	return t.run.Dial(ctx, t.number(port))
+}
+
+// Reach implements probe.Target. Kubelets connect from the node to any host that a probe or hook names. A pod of this node
+// must not use the node's network, so the connection has the pod's own rights. Names would need the pod's resolver.
+func (t target) Reach(ctx context.Context, host string, port intstr.IntOrString) (net.Conn, error) {
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil, fmt.Errorf("the host %q of the probe or hook is not an IP address: leave it out, or set the address", host)
+	}
+	conn, err := t.run.Reach(ctx, netip.AddrPortFrom(address, uint16(t.number(port))))
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Errorf("probes and hooks of this image connect to its own pod only: leave out the host %q", host)
+	}
+	return conn, err
 }
 
 // number returns the number of a port by number or name, or 0 if the container declares no port of that name.

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,8 +65,20 @@ func TestAPortMayHaveAName(t *testing.T) {
 		intstr.FromString("http"): "fake:8080",
 		intstr.FromString("none"): "fake:0",
 	} {
-		if got := (target{fakeRun{}, &spec}).Address(port); got != want {
+		if got := (target{fakeRun{}, &spec}).Address("", port); got != want {
 			t.Errorf("the address of port %s is %s, want %s", port.String(), got, want)
+		}
+	}
+}
+
+func TestAHostOfAProbeIsAnAddressThatTheRuntimeReaches(t *testing.T) {
+	for host, want := range map[string]string{
+		"10.128.0.9":  "connect to its own pod only",
+		"example.com": "is not an IP address",
+	} {
+		_, err := (target{fakeRun{}, &corev1.Container{}}).Reach(t.Context(), host, intstr.FromInt32(80))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error for host %s is %v, want %q in it", host, err, want)
 		}
 	}
 }
