@@ -4,12 +4,9 @@
 package conformance
 
 import (
-	"archive/tar"
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,29 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-
-	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
-	"github.com/strata-platform/strata/internal/local/machine/images/debian"
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 	"github.com/strata-platform/strata/test/soak"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
-
-// registry is the repository of the images of Kubernetes' tests.
-const registry = "registry.k8s.io/e2e-test-images/"
-
-// references maps the images of the tests to the commands of the images here. All have the same files.
-var references = map[string][]string{
-	registry + "agnhost:2.63.0":    {"/agnhost"},
-	registry + "busybox:1.37.0-1":  nil,
-	registry + "nonroot:1.5":       nil,
-	"registry.k8s.io/pause:3.10.2": {"/agnhost", "pause"},
-}
 
 // TestSoakConformance runs the tests that testdata/focus selects. It fails if a test fails that testdata/known does not
 // list, or if a listed one passes.
@@ -52,12 +32,7 @@ func TestSoakConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := toolbox(t, filepath.Join(programs, "agnhost"))
-	for reference, entrypoint := range references {
-		if err := bundle.Put(t.Context(), s, reference, withCommand(t, tools, entrypoint)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	putImages(t, s, programs)
 	report := t.TempDir()
 	suite := exec.CommandContext(t.Context(), filepath.Join(programs, "e2e.test"),
 		"-kubeconfig="+filepath.Join(p.Home, "kubernetes", "admin.kubeconfig"), "-provider=skeleton", "-num-nodes=1",
@@ -73,13 +48,14 @@ func TestSoakConformance(t *testing.T) {
 	}
 }
 
-// buildPrograms builds the tests and agnhost from Kubernetes' module, and returns their folder.
+// buildPrograms builds the tests and the programs of their images from Kubernetes' module, and returns their folder.
 func buildPrograms(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"test", "-c", "-ldflags=-s -w", "-o", filepath.Join(dir, "e2e.test"), "."},
 		{"build", "-ldflags=-s -w", "-o", filepath.Join(dir, "agnhost"), "k8s.io/kubernetes/test/images/agnhost"},
+		{"build", "-ldflags=-s -w", "-o", filepath.Join(dir, "nnp"), "k8s.io/kubernetes/test/images/nonewprivs"},
 	} {
 		build := exec.CommandContext(t.Context(), "go", args...)
 		build.Dir = "../../tools/conformance"
@@ -89,66 +65,6 @@ func buildPrograms(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// toolbox returns an image with the programs that the tests call, and agnhost.
-func toolbox(t *testing.T, agnhost string) v1.Image {
-	t.Helper()
-	recipe, err := debian.Load(os.DirFS("image"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	builder, err := debian.NewBuilder(debian.Options{Report: func(line string) { t.Log(line) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := builder.Image(t.Context(), recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(agnhost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	err = w.WriteHeader(&tar.Header{Name: "agnhost", Mode: 0o755, Size: int64(len(content))})
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		t.Fatal(err)
-	}
-	return image
-}
-
-// withCommand returns the image with an entry point. Without one, its containers run a shell.
-func withCommand(t *testing.T, image v1.Image, entrypoint []string) v1.Image {
-	t.Helper()
-	file, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = file.DeepCopy()
-	file.Config.Entrypoint = entrypoint
-	switch len(entrypoint) {
-	case 0:
-		file.Config.Cmd = []string{"sh"}
-	case 1:
-		file.Config.Cmd = []string{"pause"}
-	}
-	image, err = mutate.ConfigFile(image, file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return image
 }
 
 // lines returns the lines of a file without comments.

@@ -1,0 +1,119 @@
+//go:build linux
+
+package conformance
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
+	"github.com/strata-platform/strata/internal/local/machine/images/debian"
+	"github.com/strata-platform/strata/internal/local/machine/images/store"
+)
+
+// registry is the repository of the images of Kubernetes' tests.
+const registry = "registry.k8s.io/e2e-test-images/"
+
+// config is the part of an image's configuration that the tests rely on.
+type config struct {
+	// entrypoint and command start the image's program.
+	entrypoint, command []string
+	// user is the image's user. Empty: root.
+	user string
+}
+
+// references maps the images of the tests to the configurations of the images here. All have the same files.
+var references = map[string]config{
+	registry + "agnhost:2.63.0":          {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
+	registry + "busybox:1.37.0-1":        {command: []string{"sh"}},
+	registry + "glibc-dns-testing:2.0.0": {command: []string{"sh"}},
+	registry + "nonewprivs:1.4":          {command: []string{"/nnp"}},
+	registry + "nonroot:1.5":             {command: []string{"sh"}, user: "1234"},
+	"registry.k8s.io/pause:3.10.2":       {entrypoint: []string{"/agnhost", "pause"}},
+}
+
+// putImages assembles the images of the tests and adds them to a store, for the pods of all namespaces. programs is the
+// folder of agnhost and nnp.
+func putImages(t *testing.T, s *store.Store, programs string) {
+	t.Helper()
+	tools := toolbox(t, programs)
+	for reference, c := range references {
+		if err := bundle.Put(t.Context(), s, reference, withConfig(t, tools, c)); err != nil {
+			t.Fatal(err)
+		}
+		put, err := s.Reference(reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put.Marks = store.Marks{Users: []string{store.Everyone}, Pinned: true}
+		if err := s.Refer(t.Context(), put); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// toolbox returns an image with the programs that the tests call: those of Debian, agnhost, and nnp.
+func toolbox(t *testing.T, programs string) v1.Image {
+	t.Helper()
+	recipe, err := debian.Load(os.DirFS("image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder, err := debian.NewBuilder(debian.Options{Report: func(line string) { t.Log(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := builder.Image(t.Context(), recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	// nnp prints its user. The test of allowPrivilegeEscalation needs the setuid bit.
+	for name, mode := range map[string]int64{"agnhost": 0o755, "nnp": 0o4755} {
+		content, err := os.ReadFile(filepath.Join(programs, name))
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(content))})
+		}
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+	image, appended := mutate.AppendLayers(image, layer)
+	if err := errors.Join(err, appended); err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// withConfig returns the image with another entry point, command and user.
+func withConfig(t *testing.T, image v1.Image, c config) v1.Image {
+	t.Helper()
+	file, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = file.DeepCopy()
+	file.Config.Entrypoint, file.Config.Cmd, file.Config.User = c.entrypoint, c.command, c.user
+	image, err = mutate.ConfigFile(image, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
