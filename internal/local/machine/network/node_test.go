@@ -49,6 +49,30 @@ func TestTheNodeReachesPodsWhateverThePoliciesSay(t *testing.T) {
 	}
 }
 
+// TestPodsReachNodePortsAtTheGateway checks that the address of the node in the pods' network serves the node ports, and
+// nothing else.
+func TestPodsReachNodePortsAtTheGateway(t *testing.T) {
+	g := open(t, nil)
+	answer(t, attach(t, g, 2), 80, "two")
+	pod := attach(t, g, 3)
+	web, endpoints := service("web", "10.96.1.1", 8080, 80, corev1.ProtocolTCP, 2)
+	web.Spec.Ports[0].NodePort = 30080
+	g.Update(State{}.with(web, endpoints))
+	conn, err := pod.Dial(t.Context(), "tcp", at("10.244.0.1:30080"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := exchange(conn, "hello"); err != nil || got != "two 10.244.0.3 hello" {
+		t.Errorf("the node port answers %q, %v", got, err)
+	}
+	for _, closed := range []string{"10.244.0.1:8080", "10.96.1.1:30080", "10.244.0.2:30080"} {
+		if conn, err := pod.Dial(t.Context(), "tcp", at(closed)); err == nil {
+			conn.Close()
+			t.Errorf("%s is open", closed)
+		}
+	}
+}
+
 // TestTheHostConnectsForAPodWithThePodsRights checks the connections of probes and hooks that name another host.
 func TestTheHostConnectsForAPodWithThePodsRights(t *testing.T) {
 	g := open(t, nil)

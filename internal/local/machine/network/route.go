@@ -60,6 +60,9 @@ func (g *Gateway) targets(c client, protocol corev1.Protocol, to netip.AddrPort)
 	if port := table.Lookup(protocol, to); port != nil {
 		return g.serviceTargets(c, port, request)
 	}
+	if port := table.Node(protocol, to.Port()); port != nil && to.Addr() == g.options.Address {
+		return g.serviceTargets(c, port, request)
+	}
 	if service, ok := table.Owner(to.Addr()); ok && to.Addr() != g.options.DNS {
 		return nil, &Rejected{to, fmt.Sprintf("Service %s has no port %d/%s", service, to.Port(), protocol)}
 	}

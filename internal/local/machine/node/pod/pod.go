@@ -26,6 +26,8 @@ import (
 type Host struct {
 	// Client has the rights of the node.
 	Client kubernetes.Interface
+	// IP is the address of the node in the network of the pods.
+	IP netip.Addr
 	// Services lists the Services of the cluster.
 	Services func() ([]*corev1.Service, error)
 	// Runtimes run the containers.
@@ -89,7 +91,7 @@ func New(host Host, object *corev1.Pod) *Pod {
 
 		declined: map[string]error{},
 	}
-	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, Services: host.Services}
+	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, HostIP: p.hostIP, Services: host.Services}
 	p.volumes = volume.New(p.environment, p.dir, host.Volumes, host.Clock, func(err error) {
 		p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
 	})

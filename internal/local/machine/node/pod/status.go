@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/strata-platform/strata/internal/local/machine/node/environment"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
@@ -30,8 +29,8 @@ func (p *Pod) status() corev1.PodStatus {
 	old := p.object.Status
 	s := corev1.PodStatus{
 		Phase:                 p.phase(),
-		HostIP:                environment.HostIP,
-		HostIPs:               []corev1.HostIP{{IP: environment.HostIP}},
+		HostIP:                p.host.IP.String(),
+		HostIPs:               []corev1.HostIP{{IP: p.host.IP.String()}},
 		StartTime:             old.StartTime,
 		QOSClass:              old.QOSClass,
 		ContainerStatuses:     statuses(p.containers),
