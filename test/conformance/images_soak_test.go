@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -35,6 +36,8 @@ type config struct {
 var references = map[string]config{
 	registry + "agnhost:2.63.0":          {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
 	registry + "busybox:1.37.0-1":        {command: []string{"sh"}},
+	registry + "nginx:1.15-4":            {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
+	registry + "nginx:1.27-0":            {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
 	registry + "glibc-dns-testing:2.0.0": {command: []string{"sh"}},
 	registry + "nonewprivs:1.4":          {command: []string{"/nnp"}},
 	registry + "nonroot:1.5":             {command: []string{"sh"}, user: "1234"},
@@ -42,7 +45,7 @@ var references = map[string]config{
 }
 
 // putImages assembles the images of the tests and adds them to a store, for the pods of all namespaces. programs is the
-// folder of agnhost and nnp.
+// folder of agnhost with its certificate, and of nnp.
 func putImages(t *testing.T, s *store.Store, programs string) {
 	t.Helper()
 	tools := toolbox(t, programs)
@@ -61,7 +64,8 @@ func putImages(t *testing.T, s *store.Store, programs string) {
 	}
 }
 
-// toolbox returns an image with the programs that the tests call: those of Debian, agnhost, and nnp.
+// toolbox returns an image with the programs that the tests call: those of Debian, agnhost, and nnp. One test calls agnhost
+// by a second name.
 func toolbox(t *testing.T, programs string) v1.Image {
 	t.Helper()
 	recipe, err := debian.Load(os.DirFS("image"))
@@ -79,8 +83,8 @@ func toolbox(t *testing.T, programs string) v1.Image {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	// nnp prints its user. The test of allowPrivilegeEscalation needs the setuid bit.
-	for name, mode := range map[string]int64{"agnhost": 0o755, "nnp": 0o4755} {
-		content, err := os.ReadFile(filepath.Join(programs, name))
+	for name, mode := range map[string]int64{"agnhost": 0o755, "agnhost-2": 0o755, "nnp": 0o4755, "localhost.crt": 0o644, "localhost.key": 0o644} {
+		content, err := os.ReadFile(filepath.Join(programs, strings.TrimSuffix(name, "-2")))
 		if err == nil {
 			err = w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(content))})
 		}
