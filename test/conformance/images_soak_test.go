@@ -30,12 +30,15 @@ type config struct {
 	entrypoint, command []string
 	// user is the image's user. Empty: root.
 	user string
+	// links maps the paths of symbolic links that only this image has to their targets.
+	links map[string]string
 }
 
-// references maps the images of the tests to the configurations of the images here. All have the same files.
+// references maps the images of the tests to the configurations of the images here. All have the same files, except for links.
 var references = map[string]config{
-	registry + "agnhost:2.63.0":          {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
-	registry + "busybox:1.37.0-1":        {command: []string{"sh"}},
+	registry + "agnhost:2.63.0": {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
+	// The tests that call /bin/sh want the error messages of busybox, and those that call sh bash's variables.
+	registry + "busybox:1.37.0-1":        {command: []string{"sh"}, links: map[string]string{"usr/bin/sh": "busybox", "usr/local/bin/sh": "/usr/bin/bash"}},
 	registry + "nginx:1.15-4":            {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
 	registry + "nginx:1.27-0":            {entrypoint: []string{"/agnhost"}, command: []string{"pause"}},
 	registry + "glibc-dns-testing:2.0.0": {command: []string{"sh"}},
@@ -80,35 +83,54 @@ func toolbox(t *testing.T, programs string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return withLayer(t, image, func(w *tar.Writer) error {
+		// nnp prints its user. The test of allowPrivilegeEscalation needs the setuid bit.
+		for name, mode := range map[string]int64{"agnhost": 0o755, "agnhost-2": 0o755, "nnp": 0o4755, "localhost.crt": 0o644, "localhost.key": 0o644} {
+			content, err := os.ReadFile(filepath.Join(programs, strings.TrimSuffix(name, "-2")))
+			if err == nil {
+				err = w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(content))})
+			}
+			if err == nil {
+				_, err = w.Write(content)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withLayer returns the image with another layer.
+func withLayer(t *testing.T, image v1.Image, write func(*tar.Writer) error) v1.Image {
+	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	// nnp prints its user. The test of allowPrivilegeEscalation needs the setuid bit.
-	for name, mode := range map[string]int64{"agnhost": 0o755, "agnhost-2": 0o755, "nnp": 0o4755, "localhost.crt": 0o644, "localhost.key": 0o644} {
-		content, err := os.ReadFile(filepath.Join(programs, strings.TrimSuffix(name, "-2")))
-		if err == nil {
-			err = w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(content))})
-		}
-		if err == nil {
-			_, err = w.Write(content)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(write(w), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-	image, appended := mutate.AppendLayers(image, layer)
-	if err := errors.Join(err, appended); err != nil {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image, err = mutate.AppendLayers(image, layer); err != nil {
 		t.Fatal(err)
 	}
 	return image
 }
 
-// withConfig returns the image with another entry point, command and user.
+// withConfig returns the image with another entry point, command and user, and with links.
 func withConfig(t *testing.T, image v1.Image, c config) v1.Image {
 	t.Helper()
+	if len(c.links) > 0 {
+		image = withLayer(t, image, func(w *tar.Writer) error {
+			var errs []error
+			for name, target := range c.links {
+				errs = append(errs, w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}))
+			}
+			return errors.Join(errs...)
+		})
+	}
 	file, err := image.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
