@@ -2,7 +2,6 @@ package pod
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/probe"
@@ -59,13 +59,14 @@ func (c *container) prober() probe.Prober {
 func (c *container) lastRun() target {
 	c.pod.mu.Lock()
 	defer c.pod.mu.Unlock()
-	return target{c.run, c.spec}
+	return target{c.run, c.spec, c.pod.reach}
 }
 
 // target is a run of a container as a probe.Target: the container's spec gives names to the run's ports.
 type target struct {
-	run  runtime.Run
-	spec *corev1.Container
+	run   runtime.Run
+	spec  *corev1.Container
+	reach func(context.Context, netip.AddrPort) (net.Conn, error)
 }
 
 // Exec implements probe.Target.
@@ -91,11 +92,13 @@ func (t target) Reach(ctx context.Context, host string, port intstr.IntOrString)
 	if err != nil {
 		return nil, fmt.Errorf("the host %q of the probe or hook is not an IP address: leave it out, or set the address", host)
 	}
-	conn, err := t.run.Reach(ctx, netip.AddrPortFrom(address, uint16(t.number(port))))
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, fmt.Errorf("probes and hooks of this image connect to its own pod only: leave out the host %q", host)
-	}
-	return conn, err
+	return t.reach(ctx, netip.AddrPortFrom(address, uint16(t.number(port))))
+}
+
+// reach connects to an address on behalf of the pod. The pods' network does not know the pods that run as processes.
+func (p *Pod) reach(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	o := p.Object()
+	return p.host.DialAs(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, to)
 }
 
 // number returns the number of a port by number or name, or 0 if the container declares no port of that name.

@@ -77,7 +77,3 @@ func (fakeRun) Listens(port int32) bool { return port == 9999 }
 func (fakeRun) Address(port int32) string { return fmt.Sprintf("fake:%d", port) }
 
 func (fakeRun) Dial(context.Context, int32) (net.Conn, error) { return nil, errors.ErrUnsupported }
-
-func (fakeRun) Reach(context.Context, netip.AddrPort) (net.Conn, error) {
-	return nil, errors.ErrUnsupported
-}

@@ -137,9 +137,6 @@ type Run interface {
 	Address(port int32) string
 	// Dial connects to a port of the container, in the container's own network.
 	Dial(ctx context.Context, port int32) (net.Conn, error)
-	// Reach connects to an address that the container's programs reach. The connection ends with ctx. Reach returns
-	// errors.ErrUnsupported in a runtime whose containers have no network of their own.
-	Reach(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 }
 
 // Exit says how a run ended. The zero value is a success.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -72,9 +71,4 @@ func (r *run) Address(port int32) string {
 // Dial implements runtime.Run.
 func (r *run) Dial(ctx context.Context, port int32) (net.Conn, error) {
 	return r.Process.Dial(ctx, "", r.Address(port))
-}
-
-// Reach implements runtime.Run. A process shares the network of this machine, or has only a loopback of its own.
-func (*run) Reach(context.Context, netip.AddrPort) (net.Conn, error) {
-	return nil, errors.ErrUnsupported
 }

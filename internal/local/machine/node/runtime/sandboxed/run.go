@@ -138,8 +138,3 @@ func (r *run) Address(port int32) string {
 func (r *run) Dial(ctx context.Context, port int32) (net.Conn, error) {
 	return r.pod.runtime.options.Network.Dial(ctx, r.pod.name, uint16(port))
 }
-
-// Reach connects from the pod to an address.
-func (r *run) Reach(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	return r.pod.runtime.options.Network.DialAs(ctx, r.pod.name, to)
-}

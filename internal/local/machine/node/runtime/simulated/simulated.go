@@ -86,7 +86,3 @@ func (run) Address(int32) string { return "" }
 func (run) Dial(context.Context, int32) (net.Conn, error) {
 	return nil, errors.New("a simulated container listens on no port")
 }
-
-func (run) Reach(context.Context, netip.AddrPort) (net.Conn, error) {
-	return nil, errors.ErrUnsupported
-}
