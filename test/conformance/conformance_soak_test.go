@@ -5,7 +5,6 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"maps"
@@ -140,42 +139,6 @@ func focus(t *testing.T) []string {
 		return []string{own}
 	}
 	return lines(t, "testdata/focus")
-}
-
-// readReport returns the tests that ran, and the message of each one that failed, or "".
-func readReport(dir string) (map[string]string, error) {
-	content, err := os.ReadFile(filepath.Join(dir, "junit_strata01.xml"))
-	if err != nil {
-		return nil, err
-	}
-	var suites struct {
-		Suites []struct {
-			Cases []struct {
-				Name    string    `xml:"name,attr"`
-				Skipped *struct{} `xml:"skipped"`
-				Failure *struct {
-					Message string `xml:"message,attr"`
-				} `xml:"failure"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
-	if err := xml.Unmarshal(content, &suites); err != nil {
-		return nil, fmt.Errorf("read the report of a suite: %w", err)
-	}
-	results := map[string]string{}
-	for _, suite := range suites.Suites {
-		for _, c := range suite.Cases {
-			name, isTest := strings.CutPrefix(c.Name, "[It] ")
-			if !isTest || c.Skipped != nil {
-				continue
-			}
-			results[name] = ""
-			if c.Failure != nil {
-				results[name] = c.Failure.Message
-			}
-		}
-	}
-	return results, nil
 }
 
 // compare compares the results with the known failures, and fails the test for each difference.
