@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -17,10 +18,11 @@ import (
 // Federation for GKE").
 const googleAccount = "iam.gke.io/gcp-service-account"
 
-// accounts returns a function that finds the accounts of pods. The Kubernetes account is read for each call, so that a
-// changed annotation counts at once.
+// accounts returns a function that finds the accounts of pods. It asks the informers first, so that a pod cannot load the API
+// server with calls to the metadata server. A changed annotation counts as soon as the informer has it. Call accounts before
+// the factory starts.
 func accounts(client kubernetes.Interface, factory informers.SharedInformerFactory) google.Accounts {
-	pods := factory.Core().V1().Pods().Lister()
+	pods, serviceAccounts := factory.Core().V1().Pods().Lister(), factory.Core().V1().ServiceAccounts().Lister()
 	return func(ctx context.Context, of network.Pod) (string, string, error) {
 		pod, err := pods.Pods(of.Namespace).Get(of.Name)
 		if err != nil || pod.UID != of.UID {
@@ -29,7 +31,10 @@ func accounts(client kubernetes.Interface, factory informers.SharedInformerFacto
 				return "", "", err
 			}
 		}
-		account, err := client.CoreV1().ServiceAccounts(of.Namespace).Get(ctx, pod.Spec.ServiceAccountName, metav1.GetOptions{})
+		account, err := serviceAccounts.ServiceAccounts(of.Namespace).Get(pod.Spec.ServiceAccountName)
+		if apierrors.IsNotFound(err) {
+			account, err = client.CoreV1().ServiceAccounts(of.Namespace).Get(ctx, pod.Spec.ServiceAccountName, metav1.GetOptions{})
+		}
 		if err != nil {
 			return "", "", err
 		}

@@ -14,7 +14,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 )
 
-func TestAPodHasTheAccountOfItsOwnObject(t *testing.T) {
+// lookups returns the function under test with informers that know the pods of a cluster, and with informers that know nothing
+// yet. The client records its calls from then on.
+func lookups(t *testing.T) (known, behind google.Accounts, client *fake.Clientset) {
+	t.Helper()
 	object := func(namespace, name string, annotations map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid of " + namespace + "/" + name), Annotations: annotations}
 	}
@@ -28,19 +31,26 @@ func TestAPodHasTheAccountOfItsOwnObject(t *testing.T) {
 			Spec:       corev1.PodSpec{ServiceAccountName: account},
 		}
 	}
-	client := fake.NewClientset(
+	client = fake.NewClientset(
 		account("team-web", "web", "web@google"), account("team-shop", "web", "shop@google"),
 		&corev1.ServiceAccount{ObjectMeta: object("team-web", "default", nil)},
 		pod("team-web", "app", "web"), pod("team-shop", "app", "web"), pod("team-web", "plain", "default"), pod("team-web", "orphan", "gone"),
 	)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	known, behind := accounts(client, factory), accounts(client, informers.NewSharedInformerFactory(client, 0))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer factory.Shutdown()
-	defer cancel()
+	known, behind = accounts(client, factory), accounts(client, informers.NewSharedInformerFactory(client, 0))
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() {
+		cancel()
+		factory.Shutdown()
+	})
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
+	client.ClearActions()
+	return known, behind, client
+}
 
+func TestAPodHasTheAccountOfItsOwnObject(t *testing.T) {
+	known, behind, _ := lookups(t)
 	for name, c := range map[string]struct {
 		pod           network.Pod
 		account, mail string
@@ -62,5 +72,19 @@ func TestAPodHasTheAccountOfItsOwnObject(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestALookupDoesNotLoadTheAPIServer(t *testing.T) {
+	known, _, client := lookups(t)
+	for range 100 {
+		if _, _, err := known(t.Context(), network.Pod{Namespace: "team-web", Name: "app", UID: "uid of team-web/app"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, call := range client.Actions() {
+		if call.GetVerb() == "get" {
+			t.Fatalf("a lookup of a known pod reads %s", call.GetResource())
+		}
 	}
 }
