@@ -29,7 +29,7 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	if h.Operator() != home.UpstreamOperator {
 		config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
 	}
-	// Workload Identity needs a metadata server, which the local target lacks.
+	// The metadata server answers pods only. The embedded operator runs Stacks as processes of this machine.
 	config.TenantKeys = true
 	return config.ConfigMap()
 }

@@ -35,7 +35,7 @@ func testGoogle() *google.Cloud {
 		Metadata: func(accounts google.Accounts) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				pod, _ := httpbackend.Pod(r.Context())
-				account, googleAccount, err := accounts(r.Context(), pod.Namespace, pod.Name)
+				account, googleAccount, err := accounts(r.Context(), pod)
 				fmt.Fprintf(w, "account %s, Google account %q, %v", account, googleAccount, err)
 			})
 		},
