@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/test/long"
 )
 
-// ordinary is the ID of a user and a group of which nothing else on the machine knows: all its files and processes are the test's.
+// ordinary is the ID of a user and a group that nothing else on the machine uses: all their files and processes are the test's.
 const ordinary = 61873
 
 // TestSandboxedPodsOfAnOrdinaryUser runs the scripts of TestSandboxedPods as a user without rights and without an entry in
