@@ -174,6 +174,9 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 	if !reflect.DeepEqual(tenants.Value, want) || !tenants.Secret {
 		t.Errorf("tenants (secret: %v) are %v, want %v", tenants.Secret, tenants.Value, want)
 	}
+	if n := len(engine.OfType(workloadType)); n != 2 {
+		t.Errorf("%d accounts of Kubernetes may act as a team, want one for each team, although the teams have keys", n)
+	}
 	for _, plain := range []string{"project", "region", "cluster", "instance"} {
 		if engine.Output(t, plain).Secret {
 			t.Errorf("output %s is a secret, which hides it for no reason", plain)

@@ -107,8 +107,9 @@ type Config struct {
 	TenantBackend string `setting:"tenantBackend"`
 	// TenantRoles are roles on Project for every team's Google account, in addition to TenantRole.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
-	// TenantKeys creates a key for each team's Google account. Without it, the Kubernetes accounts of the team's Stacks
-	// impersonate the Google account by Workload Identity. Prefer Workload Identity where it is available.
+	// TenantKeys creates a key for each team's Google account, in addition to Workload Identity, by which the Kubernetes
+	// accounts of the team's Stacks impersonate the Google account. Set it only if Stacks run outside of the cluster's pods,
+	// where no metadata server answers.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
 	// TenantKeyRotation is any text. A change of it replaces the keys. Run layer 2 right after, which distributes the new
 	// keys.

@@ -42,8 +42,8 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	}, err
 }
 
-// identity creates the team's Google account. The team's Stacks act as that account: with its key, or through the
-// Kubernetes accounts that may run Stacks.
+// identity creates the team's Google account. Pods act as that account by Workload Identity if they run under a Kubernetes
+// account that may run Stacks. The key is for Stacks that run outside of the cluster's pods.
 func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*identity.Identity, error) {
 	args := &identity.IdentityArgs{
 		AccountID:   pulumi.String(t.team.GoogleAccountID()),
@@ -56,12 +56,10 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 	if t.config.TenantKeyRotation != "" {
 		args.KeyKeepers = pulumi.StringMap{"rotation": pulumi.String(t.config.TenantKeyRotation)}
 	}
-	if !t.config.TenantKeys {
-		for _, name := range t.team.StackAccounts() {
-			args.KubernetesAccounts = append(args.KubernetesAccounts, identity.KubernetesAccount{
-				WorkloadPool: t.pool, Namespace: t.team.Namespace(), Name: name,
-			})
-		}
+	for _, name := range t.team.StackAccounts() {
+		args.KubernetesAccounts = append(args.KubernetesAccounts, identity.KubernetesAccount{
+			WorkloadPool: t.pool, Namespace: t.team.Namespace(), Name: name,
+		})
 	}
 	return identity.NewIdentity(ctx, "team-"+t.team.Name, args, opts...)
 }

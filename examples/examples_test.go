@@ -213,9 +213,7 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 			case "sql-auth":
 				read = append(read, ref.Key)
 			case handoff.TenantName:
-				if ref.Key != handoff.KeyGoogleCredentials {
-					t.Errorf("%s reads %s of the team's context", variable.Name, ref.Key)
-				}
+				t.Errorf("%s reads %s of the team's context: pods get their Google identity without a key", variable.Name, ref.Key)
 			default:
 				t.Errorf("%s reads Secret %s, which no object of the example creates", variable.Name, ref.Name)
 			}
@@ -225,6 +223,9 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 	if written := slices.Sorted(maps.Keys(keys)); !slices.Equal(read, written) {
 		t.Errorf("the Program writes %v, the pods read %v", written, read)
 	}
+	if team := app.stacks["wordpress-infra"].Spec.ServiceAccountName; pod.ServiceAccountName != team {
+		t.Errorf("the pod runs as %s, want %s, which has the team's Google identity", pod.ServiceAccountName, team)
+	}
 	if service := app.services["wordpress"]; service.Spec.Selector["app"] != deployment.Spec.Template.Labels["app"] {
 		t.Error("the Service selects other pods than the Deployment's")
 	}
@@ -233,8 +234,7 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 	}
 }
 
-// TestTheProxyIsASidecarThatWordPressReaches compares the arguments of the proxy with the rest of the pod. Nothing on
-// target local runs the proxy.
+// TestTheProxyIsASidecarThatWordPressReaches compares the arguments of the proxy with the rest of the pod.
 func TestTheProxyIsASidecarThatWordPressReaches(t *testing.T) {
 	pod := load(t, "wordpress").deployments["wordpress"].Spec.Template.Spec
 	proxy := pod.InitContainers[0]

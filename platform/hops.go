@@ -39,6 +39,7 @@ func newHop(
 			RunTimeout:    team.RunLimit(),
 			Contact:       pulumi.String(config.Contact),
 		},
+		GoogleAccount: pulumi.String(tenant.Account),
 		Context: handoff.Tenant{
 			BackendURL:        pulumi.String(tenant.Backend),
 			Passphrase:        tenant.Passphrase.Input(),
@@ -50,9 +51,6 @@ func newHop(
 	}
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
-	}
-	if tenant.Credentials == "" {
-		args.GoogleAccount = pulumi.String(tenant.Account)
 	}
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})

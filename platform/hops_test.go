@@ -75,7 +75,7 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
 	}
 }
 
-func TestATeamWithoutAKeyActsByWorkloadIdentity(t *testing.T) {
+func TestEachTeamActsByWorkloadIdentityWithOrWithoutAKey(t *testing.T) {
 	engine := below(t, nil)
 	tenants := map[string]any{
 		"web": map[string]any{"account": "team-web@acme", "backend": "gs://acme-web", "credentials": "", "passphrase": "canary"},
@@ -87,7 +87,7 @@ func TestATeamWithoutAKeyActsByWorkloadIdentity(t *testing.T) {
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}
-	for account, want := range map[string]any{"team-web-account": "team-web@acme", "team-api-account": nil} {
+	for account, want := range map[string]any{"team-web-account": "team-web@acme", "team-api-account": "team-api@acme"} {
 		made := engine.Get(t, "kubernetes:core/v1:ServiceAccount", account)
 		meta, _ := pulumitest.Plain(t, made.Inputs, "metadata")
 		annotations, _ := meta.(map[string]any)["annotations"].(map[string]any)

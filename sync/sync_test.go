@@ -53,7 +53,8 @@ func syncs(t *testing.T, target string) []kustomizev1.Kustomization {
 }
 
 func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
-	for target, want := range map[string][]string{"local": {"policies", "operator-crds", "operator"}, "gke": {"policies", "operator-crds", "operator"}} {
+	order := []string{"policies", "operator-crds", "operator"}
+	for target, want := range map[string][]string{"local": order, "gke": order, "local-upstream": order} {
 		t.Run(target, func(t *testing.T) {
 			var names []string
 			for _, sync := range syncs(t, target) {
@@ -94,7 +95,7 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 // TestEachSyncWaitsForTheOneBefore checks the order of the syncs: policies, operator-crds, operator. So the policies
 // exist before any Program or Stack, and before the operator.
 func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
-	for _, target := range []string{"local", "gke"} {
+	for _, target := range []string{"local", "gke", "local-upstream"} {
 		before := map[string]string{"operator-crds": "policies", "operator": "operator-crds"}
 		for _, sync := range syncs(t, target) {
 			var waits []string
@@ -109,7 +110,7 @@ func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
 }
 
 func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
-	for _, target := range []string{"local", "gke"} {
+	for _, target := range []string{"local", "gke", "local-upstream"} {
 		for _, sync := range syncs(t, target) {
 			if isUpstreams(sync) {
 				continue // Its objects come from upstream's repository; the roles name their kinds.

@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/gke"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // Names of the targets.
@@ -22,7 +23,7 @@ const (
 
 // target says where the layers run.
 type target struct {
-	name, environment string
+	name, environment, operator string
 }
 
 // bind adds the flags to a command that may create a platform.
@@ -43,6 +44,9 @@ func (t *target) bindAny(command *cobra.Command) {
 // open opens the platform of the target.
 func (t *target) open() (*lifecycle.Platform, error) {
 	if t.name == targetGKE {
+		if t.operator != "" && t.operator != home.UpstreamOperator {
+			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
+		}
 		root, err := findRepository()
 		if err != nil {
 			return nil, err
@@ -53,7 +57,7 @@ func (t *target) open() (*lifecycle.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lifecycle.New(p), nil
+	return lifecycle.New(p), p.UseOperator(t.operator)
 }
 
 // openLocal opens the local platform. It returns an error for any other target.

@@ -50,7 +50,10 @@ and "simulated": [{"namespace", "name", "reason"}].`,
   strata up --target gke --env prod
 
   # a second platform beside the first
-  STRATA_HOME=/tmp/second strata up`,
+  STRATA_HOME=/tmp/second strata up
+
+  # with the Pulumi Kubernetes Operator itself, in sandboxed pods
+  strata up --operator upstream`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
@@ -88,6 +91,8 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 		},
 	}
 	t.bind(command)
+	command.Flags().StringVar(&t.operator, "operator", "",
+		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
 	o.bind(command)
 	return command
 }

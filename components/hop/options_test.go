@@ -57,6 +57,22 @@ func TestAComputedRangeMustBePrivateToo(t *testing.T) {
 	}
 }
 
+func TestOnlyThePodsOfUpstreamsStacksGetATokenWithoutAsking(t *testing.T) {
+	for _, workspaces := range []bool{true, false} {
+		engine, args := newEngine(), given()
+		args.Operator.Workspaces = workspaces
+		args.Accounts = []hop.Account{{Name: "sync", Roles: []string{"strata:team-workloads"}}}
+		if err := run(engine, args); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"web-account": workspaces, "web-account-sync": false} {
+			if got := plain(t, engine.Get(t, accountType, name), "automountServiceAccountToken"); got != want {
+				t.Errorf("with workspaces %v, pods get the token of %s: %v, want %v", workspaces, name, got, want)
+			}
+		}
+	}
+}
+
 func TestUpstreamsWorkspacesHaveOnlyTheirNetworkAccess(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Operator.Workspaces = true

@@ -44,13 +44,15 @@ func (b *builder) rights() error {
 // account creates an account with its role bindings. It returns the account's name, known once the bindings exist.
 func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOutput, error) {
 	meta := b.metadata(wanted.Name)
-	if !inputs.Missing(b.args.GoogleAccount) && b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name) {
+	runsStacks := b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name)
+	if !inputs.Missing(b.args.GoogleAccount) && runsStacks {
 		meta.Annotations = pulumi.StringMap{googleAccountAnnotation: b.args.GoogleAccount}
 	}
 	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-"+part, &corev1.ServiceAccountArgs{
 		Metadata: meta,
-		// Flux and Stacks use this account without a mounted token. A pod that needs the token must request it.
-		AutomountServiceAccountToken: pulumi.Bool(false),
+		// Flux and the embedded operator use this account without a mounted token. A pod that needs the token must request
+		// it. Upstream's operator does not request it for the pods of Stacks, whose agent ends without a token.
+		AutomountServiceAccountToken: pulumi.Bool(b.args.Operator.Workspaces && runsStacks),
 	}, b.inside()...)
 	if err != nil {
 		return pulumi.StringOutput{}, err

@@ -120,13 +120,17 @@ func (p *Platform) hold(ctx context.Context, l layers.Layer, runner layers.Runne
 	}, nil
 }
 
+// shortLived is Go's GOGC for Pulumi and its plugins: they end before less frequent garbage collection uses much memory.
+const shortLived = "400"
+
 // ready removes the half-written lock that a killed run has left, and returns the runner for a run. The caller holds the
 // layers.
 func (p *Platform) ready(ctx context.Context, l layers.Layer, runner layers.Runner) (held layers.Runner, remove func(), err error) {
 	if err := p.layerStates().DropHalfWritten(ctx, l.Project); err != nil {
 		return layers.Runner{}, nil, err
 	}
-	return runner.With(map[string]string{"HOME": p.Home.Layer(l.Name)}).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))
+	env := map[string]string{"HOME": p.Home.Layer(l.Name), "GOGC": shortLived}
+	return runner.With(env).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))
 }
 
 // above returns layer 2 for a run that begins while layer 1 runs. The caller holds layer 1. If there is an error, ok is

@@ -4,6 +4,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,8 @@ type Platform struct {
 	// Environment is the name of the stack in every layer.
 	Environment string
 
+	// operator is the argument of UseOperator.
+	operator   string
 	executable string
 	client     *supervisor.Client
 	pulumi     func() (auto.PulumiCommand, error)
@@ -69,6 +72,19 @@ func Open(root, dir, environment string) (*Platform, error) {
 	}, nil
 }
 
+// UseOperator sets the operator of a new home: home.EmbeddedOperator or home.UpstreamOperator. It returns an error if the home
+// exists with another one. An empty name has no effect: without a name, a new home has the embedded operator.
+func (p *Platform) UseOperator(name string) error {
+	if name != "" && name != home.EmbeddedOperator && name != home.UpstreamOperator {
+		return fmt.Errorf("unknown operator %q: the operators are %s and %s", name, home.EmbeddedOperator, home.UpstreamOperator)
+	}
+	p.operator = name
+	if !p.Home.Exists() {
+		return nil
+	}
+	return p.Home.KeepOperator(name)
+}
+
 // Supervisor returns the client of the home's supervisor.
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
@@ -90,7 +106,7 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	if err := p.CreateHome(); err != nil {
 		return supervisor.Status{}, err
 	}
-	if err := p.Home.KeepEnvironment(p.Environment); err != nil {
+	if err := errors.Join(p.Home.KeepEnvironment(p.Environment), p.Home.KeepOperator(p.operator)); err != nil {
 		return supervisor.Status{}, err
 	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {

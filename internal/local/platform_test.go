@@ -105,3 +105,23 @@ func TestThePlanOfDownSaysWhatStays(t *testing.T) {
 		}
 	}
 }
+
+func TestANewHomeIsNotMadeForAnUnknownOperator(t *testing.T) {
+	for name, want := range map[string]string{
+		"":         "",
+		"embedded": "",
+		"upstream": "",
+		"moon":     `unknown operator "moon": the operators are embedded and upstream`,
+	} {
+		p, err := Open(toolchaintest.Root(t), filepath.Join(t.TempDir(), "home"), "dev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.UseOperator(name); (err != nil) != (want != "") || err != nil && err.Error() != want {
+			t.Errorf("operator %q: error is %v, want %q", name, err, want)
+		}
+		if p.Home.Exists() {
+			t.Errorf("operator %q: choosing it made a home", name)
+		}
+	}
+}

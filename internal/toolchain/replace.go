@@ -113,7 +113,15 @@ func copyModule(run runner, module, target string) error {
 	if err != nil {
 		return err
 	}
-	return os.CopyFS(target, os.DirFS(dir))
+	if err := os.CopyFS(target, os.DirFS(dir)); err != nil {
+		return err
+	}
+	goMod := filepath.Join(target, "go.mod")
+	if _, err := os.Stat(goMod); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// The module is older than modules. The go command accepts that only in the module cache.
+	return writeFile(goMod, []byte("module "+module+"\n"))
 }
 
 // moduleDir returns a module's folder in the module cache. It downloads the module if it is missing.

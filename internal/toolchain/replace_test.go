@@ -18,8 +18,9 @@ const (
 	upstreamVersion = "v1.2.3"
 )
 
-// publishUpstream serves upstream to the go command from a folder and returns its lines for go.sum.
-func publishUpstream(t *testing.T) string {
+// publishUpstream serves upstream to the go command from a folder and returns its lines for go.sum. Without its own go.mod,
+// upstream is a module from before modules, for which the go command makes up a go.mod.
+func publishUpstream(t *testing.T, ownGoMod bool) string {
 	t.Helper()
 	proxy, modules := t.TempDir(), t.TempDir()
 	t.Setenv("GOPROXY", "file://"+proxy)
@@ -31,17 +32,23 @@ func publishUpstream(t *testing.T) string {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-	const goMod = "module " + upstream + "\n\ngo 1.26.0\n"
+	goMod := "module " + upstream + "\n"
+	if ownGoMod {
+		goMod += "\ngo 1.26.0\n"
+	}
 	versions := filepath.Join(proxy, upstream, "@v")
 	write(t, filepath.Join(versions, upstreamVersion+".info"), `{"Version": "`+upstreamVersion+`"}`)
 	write(t, filepath.Join(versions, upstreamVersion+".mod"), goMod)
 	archive := filepath.Join(versions, upstreamVersion+".zip")
-	writeZip(t, archive, map[string]string{
-		"go.mod":       goMod,
+	files := map[string]string{
 		"main.go":      "package main\n\nimport \"example.com/upstream/text\"\n\nfunc main() {\n\tprintln(text.Text + \"'s program\")\n}\n",
 		"text/text.go": "package text\n\nconst Text = greeting + \" from upstream\"\n",
 		"text/word.go": "package text\n\nconst greeting = \"hello\"\n",
-	})
+	}
+	if ownGoMod {
+		files["go.mod"] = goMod
+	}
+	writeZip(t, archive, files)
 	sum, err := dirhash.HashZip(archive, dirhash.Hash1)
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +90,15 @@ func writeZip(t *testing.T, path string, files map[string]string) {
 // rootOfUpstream returns a repository whose program hello prints the text of upstream.
 func rootOfUpstream(t *testing.T) (root, replacements string) {
 	t.Helper()
+	return rootOf(t, true)
+}
+
+// rootOf is rootOfUpstream for an upstream with or without its own go.mod.
+func rootOf(t *testing.T, ownGoMod bool) (root, replacements string) {
+	t.Helper()
 	root = tinyRoot(t)
 	dir := filepath.Join(root, "tools", "tiny")
-	write(t, filepath.Join(dir, "go.sum"), publishUpstream(t))
+	write(t, filepath.Join(dir, "go.sum"), publishUpstream(t, ownGoMod))
 	write(t, filepath.Join(dir, "hello", "main.go"), "package main\n\nimport \"example.com/upstream/text\"\n\nfunc main() { println(text.Text) }\n")
 	return root, filepath.Join(dir, replaceFolder)
 }
@@ -116,6 +129,18 @@ func TestReplacementIsCompiledInsteadOfTheModulesFile(t *testing.T) {
 		if got, want := says(), "hello from "+name; got != want {
 			t.Errorf("with the replacement hello says %q, want %q", got, want)
 		}
+	}
+}
+
+func TestReplacementIsCompiledInAModuleWithoutAGoMod(t *testing.T) {
+	root, replacements := rootOf(t, false)
+	write(t, filepath.Join(replacements, "text.go"), replacesText+"const Text = greeting + \" from strata\"\n")
+	hello, err := openTiny(t, root, t.TempDir()).Path(t.Context(), "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(hello).CombinedOutput(); err != nil || string(out) != "hello from strata\n" {
+		t.Errorf("hello says %q, %v", out, err)
 	}
 }
 
@@ -166,12 +191,16 @@ func TestPathDoesNotReplaceAToolWithReplacements(t *testing.T) {
 	}
 }
 
-// TestKubernetesPluginReplacesItsWaitForDeletions fails if the replacement is not found, for example because it was
-// moved.
-func TestKubernetesPluginReplacesItsWaitForDeletions(t *testing.T) {
+// TestToolsReplaceTheseFiles fails if a replacement is not found, for example because it was moved.
+func TestToolsReplaceTheseFiles(t *testing.T) {
 	root, err := FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
+	}
+	want := map[string]string{
+		"pulumi-kubernetes": "github.com/pulumi/pulumi-kubernetes/provider/v4 pkg/await/condition/deleted.go\n",
+		"pulumi": "github.com/ccojocar/zxcvbn-go frequency/frequency.go\ngithub.com/ccojocar/zxcvbn-go matching/matching.go\n" +
+			"github.com/nbutton23/zxcvbn-go frequency/frequency.go\ngithub.com/nbutton23/zxcvbn-go matching/matching.go\n",
 	}
 	for _, b := range catalogue() {
 		m, err := readModule(filepath.Join(root, "tools", b.module), b)
@@ -180,14 +209,10 @@ func TestKubernetesPluginReplacesItsWaitForDeletions(t *testing.T) {
 		}
 		found := ""
 		for _, r := range m.replacements {
-			found += r.module + " " + r.path
+			found += r.module + " " + r.path + "\n"
 		}
-		want := ""
-		if b.name == "pulumi-kubernetes" {
-			want = "github.com/pulumi/pulumi-kubernetes/provider/v4 pkg/await/condition/deleted.go"
-		}
-		if found != want {
-			t.Errorf("%s replaces %q, want %q", b.name, found, want)
+		if found != want[b.name] {
+			t.Errorf("%s replaces %q, want %q", b.name, found, want[b.name])
 		}
 	}
 }

@@ -24,7 +24,9 @@ const (
 func (e *Engine) environment(dir, address string, req Request) ([]string, error) {
 	// Pulumi and its plugins are short-lived. Less frequent garbage collection saves a
 	// sixth of a run's processor time and costs some 30 MB.
-	env := append([]string{"GOGC=400"}, e.Env...)
+	// Pulumi fails without USER if the user has no entry in /etc/passwd, as in a container
+	// with an arbitrary user ID.
+	env := append([]string{"GOGC=400", "USER=strata"}, e.Env...)
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if err := CheckVariable(name); err != nil {
 			return nil, fmt.Errorf("environment variable %s %w", name, err)

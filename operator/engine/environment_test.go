@@ -42,3 +42,15 @@ func TestBackendOfAFetchedProjectDoesNotCount(t *testing.T) {
 		t.Errorf("backend %q (%v), want %s", got, err, backend.Default)
 	}
 }
+
+func TestARunHasAUserWithoutAnEntryInThePasswordFile(t *testing.T) {
+	for name, given := range map[string][]string{"strata": nil, "ada": {"USER=ada"}} {
+		env, err := (&Engine{Env: given}).environment("/run", "", Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := environ.Variable(env, "USER"); got != name {
+			t.Errorf("with %v, the run has USER=%q, want %q", given, got, name)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 // Bounds of the whole platform.
 const (
 	upBound       = time.Minute
-	againBound    = 8 * time.Second
+	againBound    = 2 * time.Second
 	downBound     = 30 * time.Second
 	allIdleMemory = 1400.0 // MB
 )

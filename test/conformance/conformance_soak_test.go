@@ -4,25 +4,18 @@
 package conformance
 
 import (
-	"archive/tar"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-
-	"github.com/strata-platform/strata/internal/local/machine/images/bundle"
-	"github.com/strata-platform/strata/internal/local/machine/images/debian"
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 	"github.com/strata-platform/strata/test/soak"
 	"github.com/strata-platform/strata/test/stratatest"
@@ -30,19 +23,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// registry is the repository of the images of Kubernetes' tests.
-const registry = "registry.k8s.io/e2e-test-images/"
-
-// references maps the images of the tests to the commands of the images here. All have the same files.
-var references = map[string][]string{
-	registry + "agnhost:2.63.0":    {"/agnhost"},
-	registry + "busybox:1.37.0-1":  nil,
-	registry + "nonroot:1.5":       nil,
-	"registry.k8s.io/pause:3.10.2": {"/agnhost", "pause"},
-}
-
 // TestSoakConformance runs the tests that testdata/focus selects. It fails if a test fails that testdata/known does not
-// list, or if a listed one passes.
+// list, if a listed one passes, and if a line of testdata/known names no test.
 func TestSoakConformance(t *testing.T) {
 	soak.Rounds(t, 1) // The suite is one round.
 	p := stratatest.NewWithTools(t)
@@ -52,103 +34,91 @@ func TestSoakConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := toolbox(t, filepath.Join(programs, "agnhost"))
-	for reference, entrypoint := range references {
-		if err := bundle.Put(t.Context(), s, reference, withCommand(t, tools, entrypoint)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	report := t.TempDir()
-	suite := exec.CommandContext(t.Context(), filepath.Join(programs, "e2e.test"),
-		"-kubeconfig="+filepath.Join(p.Home, "kubernetes", "admin.kubeconfig"), "-provider=skeleton", "-num-nodes=1",
-		"-ginkgo.focus="+focus(t), "-ginkgo.skip="+pattern(t, "testdata/skip"), "-ginkgo.no-color", "-ginkgo.v",
-		"-report-dir="+report, "-report-prefix=strata", "-disable-log-dump", "-test.timeout=0", "-ginkgo.timeout=3h")
-	suite.Stdout, suite.Stderr = os.Stderr, os.Stderr
-	ended := suite.Run()
-	if exit := (*exec.ExitError)(nil); ended != nil && !errors.As(ended, &exit) {
-		t.Fatal(ended)
-	}
-	if compare(t, readReport(t, report)) && ended != nil {
-		t.Errorf("the suite did not run to its end: %v", ended)
-	}
+	putImages(t, s, programs)
+	compare(t, runSuites(t, filepath.Join(programs, "e2e.test"), filepath.Join(p.Home, "kubernetes", "admin.kubeconfig")))
 }
 
-// buildPrograms builds the tests and agnhost from Kubernetes' module, and returns their folder.
+// runSuites runs the tests of each pattern, all patterns at the same time, and returns the results by name. Kubernetes' tests
+// without [Serial] may run beside each other. Each suite writes its output to the artifacts of the test (go test -artifacts).
+func runSuites(t *testing.T, program, kubeconfig string) map[string]string {
+	t.Helper()
+	dir, skip := t.ArtifactDir(), strings.Join(lines(t, "testdata/skip"), "|")
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	results := map[string]string{}
+	for i, pattern := range focus(t) {
+		suite := exec.CommandContext(t.Context(), program, "-kubeconfig="+kubeconfig, "-provider=skeleton", "-num-nodes=1",
+			"-ginkgo.focus="+pattern, "-ginkgo.skip="+skip, "-ginkgo.no-color", "-ginkgo.v", "-ginkgo.timeout=3h",
+			"-report-dir=.", "-report-prefix=strata", "-disable-log-dump", "-test.timeout=0")
+		suite.Dir = filepath.Join(dir, fmt.Sprint(i))
+		group.Go(func() {
+			found, err := runSuite(suite)
+			lock.Lock()
+			defer lock.Unlock()
+			maps.Copy(results, found)
+			if err != nil {
+				t.Errorf("run the tests %s: %v", pattern, err)
+			}
+			fmt.Fprintf(os.Stderr, "%d tests of %s have ended\n", len(found), pattern)
+		})
+	}
+	group.Wait()
+	return results
+}
+
+// runSuite runs a suite in a new folder. An error means that some tests did not run to their end.
+func runSuite(suite *exec.Cmd) (map[string]string, error) {
+	if err := os.Mkdir(suite.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(suite.Dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	suite.Stdout, suite.Stderr = log, log
+	ended := suite.Run()
+	results, err := readReport(suite.Dir)
+	if err != nil {
+		return nil, errors.Join(ended, err)
+	}
+	if ended != nil && !slices.ContainsFunc(slices.Collect(maps.Values(results)), func(message string) bool { return message != "" }) {
+		return results, fmt.Errorf("no test failed, but the suite did not run to its end: %w", ended)
+	}
+	return results, nil
+}
+
+// buildPrograms builds the tests and the programs of their images from Kubernetes' module, and returns their folder. The folder
+// also contains the certificate that agnhost serves.
 func buildPrograms(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, args := range [][]string{
-		{"test", "-c", "-ldflags=-s -w", "-o", filepath.Join(dir, "e2e.test"), "."},
-		{"build", "-ldflags=-s -w", "-o", filepath.Join(dir, "agnhost"), "k8s.io/kubernetes/test/images/agnhost"},
-	} {
-		build := exec.CommandContext(t.Context(), "go", args...)
-		build.Dir = "../../tools/conformance"
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	run := func(args ...string) []byte {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir = "../../tools/conformance"
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.Bytes())
+		}
+		return bytes.TrimSpace(out)
+	}
+	run("test", "-c", "-ldflags=-s -w", "-o", filepath.Join(dir, "e2e.test"), ".")
+	run("build", "-ldflags=-s -w", "-o", filepath.Join(dir, "agnhost"), "k8s.io/kubernetes/test/images/agnhost")
+	run("build", "-ldflags=-s -w", "-o", filepath.Join(dir, "nnp"), "k8s.io/kubernetes/test/images/nonewprivs")
+	module := string(run("list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"))
+	for _, name := range []string{"localhost.crt", "localhost.key"} {
+		content, err := os.ReadFile(filepath.Join(module, "test/images/agnhost/porter", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	return dir
-}
-
-// toolbox returns an image with the programs that the tests call, and agnhost.
-func toolbox(t *testing.T, agnhost string) v1.Image {
-	t.Helper()
-	recipe, err := debian.Load(os.DirFS("image"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	builder, err := debian.NewBuilder(debian.Options{Report: func(line string) { t.Log(line) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := builder.Image(t.Context(), recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(agnhost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	err = w.WriteHeader(&tar.Header{Name: "agnhost", Mode: 0o755, Size: int64(len(content))})
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		t.Fatal(err)
-	}
-	return image
-}
-
-// withCommand returns the image with an entry point. Without one, its containers run a shell.
-func withCommand(t *testing.T, image v1.Image, entrypoint []string) v1.Image {
-	t.Helper()
-	file, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file = file.DeepCopy()
-	file.Config.Entrypoint = entrypoint
-	switch len(entrypoint) {
-	case 0:
-		file.Config.Cmd = []string{"sh"}
-	case 1:
-		file.Config.Cmd = []string{"pause"}
-	}
-	image, err = mutate.ConfigFile(image, file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return image
 }
 
 // lines returns the lines of a file without comments.
@@ -163,73 +133,24 @@ func lines(t *testing.T, name string) []string {
 	})
 }
 
-// focus returns the pattern of the tests to run. STRATA_CONFORMANCE_FOCUS replaces it, to look at single tests.
-func focus(t *testing.T) string {
+// focus returns the patterns of the tests to run. STRATA_CONFORMANCE_FOCUS replaces them, to look at single tests.
+func focus(t *testing.T) []string {
 	if own := os.Getenv("STRATA_CONFORMANCE_FOCUS"); own != "" {
-		return own
+		return []string{own}
 	}
-	return pattern(t, "testdata/focus")
+	return lines(t, "testdata/focus")
 }
 
-// pattern returns a regular expression that matches what one of a file's lines matches.
-func pattern(t *testing.T, name string) string { return strings.Join(lines(t, name), "|") }
-
-// readReport returns the tests that ran, and the message of each one that failed, or "".
-func readReport(t *testing.T, dir string) map[string]string {
+// compare compares the results with the known failures, and fails the test for each difference.
+func compare(t *testing.T, results map[string]string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, "junit_strata01.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var suites struct {
-		Suites []struct {
-			Cases []struct {
-				Name    string    `xml:"name,attr"`
-				Skipped *struct{} `xml:"skipped"`
-				Failure *struct {
-					Message string `xml:"message,attr"`
-				} `xml:"failure"`
-			} `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
-	if err := xml.Unmarshal(content, &suites); err != nil {
-		t.Fatal(err)
-	}
-	results := map[string]string{}
-	for _, suite := range suites.Suites {
-		for _, c := range suite.Cases {
-			name, isTest := strings.CutPrefix(c.Name, "[It] ")
-			if !isTest || c.Skipped != nil {
-				continue
-			}
-			results[name] = ""
-			if c.Failure != nil {
-				results[name] = c.Failure.Message
-			}
-		}
-	}
-	return results
-}
-
-// compare compares the results with the known failures. It reports whether no test failed.
-func compare(t *testing.T, results map[string]string) bool {
-	t.Helper()
-	passed := 0
-	known := lines(t, "testdata/known")
-	for name, message := range results {
-		listed := slices.ContainsFunc(known, func(k string) bool { return strings.Contains(name, k) })
-		switch {
-		case message == "" && !listed:
-			passed++
-		case message == "":
-			t.Errorf("%s passes: remove it from testdata/known and docs/reference/local-node.md", name)
-		case !listed:
-			t.Errorf("%s: %s", name, message)
-		}
-	}
 	if len(results) == 0 {
 		t.Fatal("no test ran")
 	}
+	whole := os.Getenv("STRATA_CONFORMANCE_FOCUS") == ""
+	passed, problems := differences(results, lines(t, "testdata/known"), whole)
+	for _, problem := range problems {
+		t.Error(problem)
+	}
 	fmt.Fprintf(os.Stderr, "%d of %d tests of Kubernetes pass\n", passed, len(results))
-	return passed == len(results)
 }

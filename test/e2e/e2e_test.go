@@ -36,9 +36,13 @@ func TestMain(m *testing.M) {
 
 var building sync.Once
 
-// build builds the strata command, once.
+// build builds the strata command, once, unless another test has built it.
 func build(t testing.TB) {
 	t.Helper()
+	if built := os.Getenv(commandVariable); built != "" {
+		building.Do(func() { strataDir = filepath.Dir(built) })
+		return
+	}
 	executable := stratatest.Executable(t)
 	building.Do(func() { strataDir = filepath.Dir(executable) })
 }
@@ -138,6 +142,7 @@ func (p platform) setup(env *testscript.Env) error {
 		env.Setenv(name, value)
 	}
 	env.Values[portsKey{}] = new(map[string]int)
+	env.Values[machineKey{}] = new(machine)
 	return nil
 }
 

@@ -101,7 +101,8 @@ func isResource(table string, value []byte) (bool, error) {
 }
 
 // nothingLeft: nothingleft — for use after the last `strata down`: no home, process, open port or temporary file of the
-// platform is left.
+// platform is left. After the command machine, the mounts, interfaces and sysctls of the machine are the same as before, and the
+// user's home folder is empty.
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("STRATA_HOME")
 	ports := *ts.Value(portsKey{}).(*map[string]int)
@@ -114,6 +115,9 @@ func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 		ts.Fatalf("the ports of %s are unknown: use cloudempty before --purge", dir)
 	}
 	left := append(leftOf(ports, ts.Getenv("TMPDIR")), processesOf(ts.Getenv("PLATFORM"))...)
+	changed, err := ts.Value(machineKey{}).(*machine).changed()
+	ts.Check(err)
+	left = append(left, changed...)
 	if len(left) > 0 {
 		ts.Fatalf("these are left:\n%s", strings.Join(left, "\n"))
 	}

@@ -31,8 +31,9 @@ var (
 	sqlAddress    = netip.MustParseAddrPort("198.18.0.1:3307")
 )
 
-// pod attaches a pod to a new network that leads to the emulator's hosts, to the metadata server and to the instance.
-func (c *emulator) pod(t *testing.T, accounts func(context.Context, string, string) (string, string, error), instance string) *networktest.Pod {
+// pod attaches the pod team-web/wordpress to a new network that leads to the emulator's hosts, to the metadata server and to
+// the instance. The pod has a Google account.
+func (c *emulator) pod(t *testing.T, googleAccount, instance string) *networktest.Pod {
 	t.Helper()
 	gateway := netip.MustParseAddr("10.244.0.1")
 	g, err := network.New(network.Options{
@@ -41,9 +42,12 @@ func (c *emulator) pod(t *testing.T, accounts func(context.Context, string, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta := httpbackend.New(metadata.New(metadata.Options{Cloud: c.Workloads(projectID), Accounts: accounts, Pod: func(ctx context.Context) (string, string, bool) {
+	meta := httpbackend.New(metadata.New(metadata.Options{Cloud: c.Workloads(projectID), Workload: func(ctx context.Context) (metadata.Workload, bool, error) {
 		pod, ok := httpbackend.Pod(ctx)
-		return pod.Namespace, pod.Name, ok
+		if pod.Name != "wordpress" {
+			t.Errorf("the metadata server looks for pod %s/%s", pod.Namespace, pod.Name)
+		}
+		return metadata.Workload{Namespace: pod.Namespace, Account: "web", GoogleAccount: googleAccount}, ok, nil
 	}}))
 	google := httpbackend.NewTLS(c.ForPods(func(string) string { return sqlAddress.Addr().String() }), c.TLSConfig())
 	t.Cleanup(func() {
@@ -71,12 +75,7 @@ func TestAPodReachesItsDatabase(t *testing.T) {
 	c.newPool()
 	_, address := c.newWebDatabase(&sqladmin.Settings{})
 	email := c.impersonated("team-web", []string{kubernetesWeb}, "roles/cloudsql.client")
-	pod := c.pod(t, func(_ context.Context, namespace, name string) (string, string, error) {
-		if namespace != "team-web" || name != "wordpress" {
-			t.Errorf("the metadata server looks for pod %s/%s", namespace, name)
-		}
-		return "web", email, nil
-	}, address)
+	pod := c.pod(t, email, address)
 	dial := func(to netip.AddrPort) func(context.Context, string, string) (net.Conn, error) {
 		return func(ctx context.Context, _, _ string) (net.Conn, error) { return pod.Dial(ctx, "tcp", to) }
 	}

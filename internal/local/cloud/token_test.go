@@ -232,7 +232,7 @@ func TestTokenEndpointRejectsInvalidRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Audience = "https://oauth2.googleapis.com/token"
+		config.Audience = other.url + "/token"
 		if _, err := config.TokenSource(t.Context()).Token(); err == nil || !strings.Contains(err.Error(), "audience") {
 			t.Errorf("got %v; want a failed audience check", err)
 		}

@@ -75,12 +75,8 @@ func (c *emulator) metadataOf(t *testing.T, of metadata.Workload) *metadataServe
 	m := &metadataServer{t: t, client: http.DefaultClient}
 	m.of.Store(&of)
 	server := httptest.NewServer(metadata.New(metadata.Options{
-		Cloud: c.Workloads(projectID),
-		Pod:   func(context.Context) (string, string, bool) { return m.of.Load().Namespace, "pod", true },
-		Accounts: func(context.Context, string, string) (string, string, error) {
-			of := m.of.Load()
-			return of.Account, of.GoogleAccount, nil
-		},
+		Cloud:    c.Workloads(projectID),
+		Workload: func(context.Context) (metadata.Workload, bool, error) { return *m.of.Load(), true, nil },
 	}))
 	t.Cleanup(server.Close)
 	m.host = strings.TrimPrefix(server.URL, "http://")

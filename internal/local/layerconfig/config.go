@@ -5,6 +5,7 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/repositories"
@@ -24,9 +25,11 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	config.IssueClientCertificate = true
 	config.DeletionProtection = false
 	config.TeamsFile = teamsFile
-	config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
-	// Workload Identity needs a metadata server. The metadata server of this target serves sandboxed pods, and the runs of
-	// Stacks are processes of this machine.
+	// Upstream's operator runs Stacks in pods, which cannot read the home's folders. Their state is in buckets.
+	if h.Operator() != home.UpstreamOperator {
+		config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
+	}
+	// The metadata server answers pods only. The embedded operator runs Stacks as processes of this machine.
 	config.TenantKeys = true
 	return config.ConfigMap()
 }
@@ -46,6 +49,11 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 		return account, handoff.Secret(password)
 	}
 	config.Target = "local"
+	if all.Home.Operator() == home.UpstreamOperator {
+		config.Target = "local-upstream"
+		// The pods of Stacks call the API server, at an address that the teams' network otherwise denies.
+		config.PrivateRanges = []string{controlplane.APIServer.String() + "/32"}
+	}
 	config.TeamsFile = teamsFile
 	config.FleetURL = all.Address(repositories.Fleet)
 	config.GitUsername, config.GitPassword = login(repositories.Fleet)

@@ -1,6 +1,7 @@
 package layerconfig_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/layerconfig"
@@ -31,5 +32,37 @@ func TestPlatformConfigKeepsAccountsApart(t *testing.T) {
 	}
 	if username := config["strata-platform:platformUsername"].Value; username != "platform-reader" {
 		t.Errorf("Flux reads the platform repository as %s, which may write it", username)
+	}
+}
+
+func TestUpstreamsOperatorGetsBucketsAndTheAPIServer(t *testing.T) {
+	for operator, want := range map[string]struct{ target, backend, ranges string }{
+		home.EmbeddedOperator: {"local", "file://", "[]"},
+		home.UpstreamOperator: {"local-upstream", "", `["10.96.0.1/32"]`},
+	} {
+		h, err := home.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.KeepOperator(operator); err != nil {
+			t.Fatal(err)
+		}
+		first, err := layerconfig.Bootstrap(h, "teams.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := layerconfig.Platform(repositories.Repositories{Home: h, URL: "http://127.0.0.1:4712"}, nil, "teams.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first["strata-bootstrap:tenantBackend"].Value; (got == "") != (want.backend == "") || !strings.HasPrefix(got, want.backend) {
+			t.Errorf("%s: the state of the Stacks is at %q, want %q", operator, got, want.backend)
+		}
+		if got := second["strata-platform:target"].Value; got != want.target {
+			t.Errorf("%s: the target is %s, want %s", operator, got, want.target)
+		}
+		if got := second["strata-platform:privateRanges"].Value; got != want.ranges {
+			t.Errorf("%s: the teams' pods reach %s, want %s", operator, got, want.ranges)
+		}
 	}
 }

@@ -59,12 +59,10 @@ type Cloud interface {
 // Options configures a handler. All fields are required.
 type Options struct {
 	Cloud Cloud
-	// Pod returns the namespace and the name of the pod that makes a request, from the request's context. ok is false if
-	// no pod makes the request. The pod itself must not be able to choose this answer.
-	Pod func(ctx context.Context) (namespace, name string, ok bool)
-	// Accounts returns the Kubernetes service account of a pod, and the Google account in that account's annotation or
-	// "". The handler calls it for each request, so that a change of the annotation counts at once.
-	Accounts func(ctx context.Context, namespace, name string) (account, googleAccount string, err error)
+	// Workload returns the account of the pod that makes a request, from the request's context. ok is false if no pod makes
+	// the request. The pod itself must not be able to choose this answer. The handler calls it for each request, so that a
+	// change of the annotation counts at once.
+	Workload func(ctx context.Context) (of Workload, ok bool, err error)
 }
 
 // handler answers the requests of pods.
@@ -143,16 +141,15 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 
 // find returns the node, and the account of the pod that makes the request.
 func (h *handler) find(ctx context.Context) (Node, Workload, error) {
-	namespace, name, ok := h.Pod(ctx)
-	if !ok {
-		return Node{}, Workload{}, &api.Error{Code: http.StatusForbidden, Message: "Only pods have metadata here."}
+	of, ok, err := h.Workload(ctx)
+	if err == nil && !ok {
+		err = &api.Error{Code: http.StatusForbidden, Message: "Only pods have metadata here."}
 	}
-	node, err := h.Cloud.Node(ctx)
 	if err != nil {
 		return Node{}, Workload{}, err
 	}
-	account, googleAccount, err := h.Accounts(ctx, namespace, name)
-	return node, Workload{Namespace: namespace, Account: account, GoogleAccount: googleAccount}, err
+	node, err := h.Cloud.Node(ctx)
+	return node, of, err
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {

@@ -45,12 +45,8 @@ func (f fakeCloud) IDToken(_ context.Context, of metadata.Workload, audience str
 func options(cloud fakeCloud, googleAccount string) metadata.Options {
 	return metadata.Options{
 		Cloud: cloud,
-		Pod:   func(context.Context) (string, string, bool) { return "team-web", "wordpress", true },
-		Accounts: func(_ context.Context, namespace, name string) (string, string, error) {
-			if namespace != "team-web" || name != "wordpress" {
-				return "", "", errors.New("another pod")
-			}
-			return "web", googleAccount, nil
+		Workload: func(context.Context) (metadata.Workload, bool, error) {
+			return metadata.Workload{Namespace: "team-web", Account: "web", GoogleAccount: googleAccount}, true, nil
 		},
 	}
 }
@@ -195,11 +191,11 @@ func TestErrorsTellThePodWhatToDo(t *testing.T) {
 	denied := fakeCloud{pool: withPool.pool, refusal: api.PermissionDenied("Permission 'iam.serviceAccounts.getAccessToken' denied on resource (or it may not exist).")}
 	broken := fakeCloud{pool: withPool.pool, refusal: errors.New("disk full")}
 	unknown := options(withPool, email)
-	unknown.Accounts = func(context.Context, string, string) (string, string, error) {
-		return "", "", errors.New("no such pod")
+	unknown.Workload = func(context.Context) (metadata.Workload, bool, error) {
+		return metadata.Workload{}, true, errors.New("no such pod")
 	}
 	host := options(withPool, email)
-	host.Pod = func(context.Context) (string, string, bool) { return "", "", false }
+	host.Workload = func(context.Context) (metadata.Workload, bool, error) { return metadata.Workload{}, false, nil }
 	for name, try := range map[string]struct {
 		options metadata.Options
 		want    int

@@ -100,7 +100,7 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--egress-selector-config-file="+selector,
 		// Many charts have privileged pods. The node simulates them like other pods.
 		"--allow-privileged",
-		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=ExternalIP",
 		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
 		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),
 		"--audit-log-maxsize=16", "--audit-log-maxbackup=1",

@@ -33,14 +33,13 @@ const (
 	pollEvery     = 50 * time.Millisecond
 )
 
-// serviceIP is the first address of serviceRange: the service kubernetes.default.
-var serviceIP = net.IPv4(10, 96, 0, 1)
-
 // These ranges and addresses describe the network of the pods. No address of it exists on the machine, so all homes share
 // them.
 var (
 	// Services is the range of the Services' addresses.
 	Services = netip.MustParsePrefix(serviceRange)
+	// APIServer is the address of the Service kubernetes.default: the first one of Services.
+	APIServer = netip.MustParseAddr("10.96.0.1")
 	// DNS is the address of the cluster's DNS server.
 	DNS = netip.MustParseAddr("10.96.0.10")
 	// Pods is the range of the pods' addresses, and Gateway the address of their gateway.

@@ -74,7 +74,7 @@ func (p pki) ensureServer(ca authority, name string, hosts ...string) error {
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	template.DNSNames = append([]string{"localhost"}, hosts...)
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), serviceIP}
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), APIServer.AsSlice()}
 	return p.ensureSigned(ca, name, template)
 }
 

@@ -76,7 +76,7 @@ const patience = 2 * time.Second
 
 // Look collects the facts. It changes nothing.
 func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
-	f := LookFast(ctx, tools, h)
+	f := look(ctx, tools, h, true)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if f.GoError == nil {
@@ -88,8 +88,14 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	return f
 }
 
-// LookFast collects the facts that take only a moment. It omits Tools and Leftover.
-func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) (f Facts) {
+// LookFast collects the facts that take only a moment. It omits Tools and Leftover. While a supervisor runs, it also omits
+// Pods: the supervisor has tried a sandbox at its start, and each trial starts strata once more.
+func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
+	return look(ctx, tools, h, false)
+}
+
+// look is LookFast. With always, it includes Pods in every case.
+func look(ctx context.Context, tools *toolchain.Toolchain, h home.Home, always bool) (f Facts) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	f = Facts{
@@ -98,9 +104,12 @@ func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) (f F
 		Home: h.Dir(), HomeFree: freeSpace(h.Dir()),
 		Loopback: listenBeside(),
 	}
+	f.Supervisor, f.SupervisorError = ask(ctx, h)
 	var probing sync.WaitGroup
-	probing.Go(func() { f.Pods = sandboxes.Probe(ctx) })
 	defer probing.Wait()
+	if always || f.Supervisor == nil {
+		probing.Go(func() { f.Pods = sandboxes.Probe(ctx) })
+	}
 	f.Memory, f.FreeMemory = memory()
 	f.OpenFiles = openFiles()
 	if err := sandbox.Supported(); err != nil {
@@ -111,7 +120,7 @@ func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) (f F
 	f.Git, f.HTTPBackend, f.GitError = git(ctx)
 	_, err := exec.LookPath("kubectl")
 	f.Kubectl = err == nil
-	if f.Supervisor, f.SupervisorError = ask(ctx, h); f.Supervisor == nil && f.SupervisorError == nil {
+	if f.Supervisor == nil && f.SupervisorError == nil {
 		f.TakenPorts = takenPorts(h)
 	}
 	return f

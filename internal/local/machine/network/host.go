@@ -37,6 +37,21 @@ func (g *Gateway) DialAddress(ctx context.Context, to netip.AddrPort) (net.Conn,
 	return newOwned(g, f, conn), nil
 }
 
+// DialAs connects the host to a TCP address on behalf of a pod, for the pod's probes and hooks that name another host. The
+// connection reaches what the pod reaches, and NetworkPolicies see the pod. It closes when a policy denies it, and when ctx
+// ends.
+func (g *Gateway) DialAs(ctx context.Context, pod types.NamespacedName, to netip.AddrPort) (net.Conn, error) {
+	l := g.linkOf(pod)
+	if l == nil {
+		return nil, fmt.Errorf("connect to %s: pod %s is not attached to the network", to, pod)
+	}
+	f, conn, err := g.connect(ctx, client{l, l.pod.IP}, corev1.ProtocolTCP, to)
+	if err != nil {
+		return nil, err
+	}
+	return newOwned(g, f, conn), nil
+}
+
 // DialService connects the host to a TCP port of a Service, given by number or by name. For NetworkPolicies the client has
 // the address `from`, such as that of a browser. If it is zero, the client is the node itself, and no policy applies. The connection closes when a policy denies
 // it, and when ctx ends.

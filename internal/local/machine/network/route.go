@@ -67,7 +67,9 @@ func (g *Gateway) targets(c client, protocol corev1.Protocol, to netip.AddrPort)
 		return []target{backendTarget(g.resolver, to, request)}, nil
 	}
 	switch {
-	case to.Addr() == g.options.Address || to.Addr() == g.options.DNS:
+	case to.Addr() == g.options.Address:
+		return g.nodeTargets(c, request, protocol)
+	case to.Addr() == g.options.DNS:
 		return nil, &Rejected{to, "the gateway serves no such port"}
 	case g.options.Pods.Contains(to.Addr()):
 		t, err := g.podTarget(c, services.Endpoint{Address: to}, request)

@@ -35,12 +35,13 @@ type view struct {
 	pods       map[types.NamespacedName]*corev1.Pod
 	addresses  map[netip.Addr]*corev1.Pod
 	namespaces map[string]labels.Set
+	hostPorts  map[nodeKey]hostPort
 }
 
 func (g *Gateway) newView(s State) *view {
 	v := &view{table: services.NewTable(s.Services, s.EndpointSlices), zone: dns.NewZone(g.options.Domain, s.Services, s.EndpointSlices),
 		policies: policy.Compile(s.Policies), pods: map[types.NamespacedName]*corev1.Pod{},
-		addresses: map[netip.Addr]*corev1.Pod{}, namespaces: map[string]labels.Set{}}
+		addresses: map[netip.Addr]*corev1.Pod{}, namespaces: map[string]labels.Set{}, hostPorts: map[nodeKey]hostPort{}}
 	for _, n := range s.Namespaces {
 		v.namespaces[n.Name] = n.Labels
 	}
@@ -49,6 +50,7 @@ func (g *Gateway) newView(s State) *view {
 		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 		if a, err := netip.ParseAddr(p.Status.PodIP); err == nil && !p.Spec.HostNetwork && !ended {
 			v.addresses[a] = p
+			v.addHostPorts(p, g.options.Address)
 		}
 	}
 	return v

@@ -90,7 +90,7 @@ func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
 	if shown := object.Status.DaemonEndpoints.KubeletEndpoint.Port; int(shown) != port {
 		t.Fatalf("the node's status shows port %d, want the kept port %d", shown, port)
 	}
-	url := fmt.Sprintf("https://%s/containerLogs/%s/ticker/guest", net.JoinHostPort(environment.HostIP, strconv.Itoa(port)), ns)
+	url := fmt.Sprintf("https://%s/containerLogs/%s/ticker/guest", net.JoinHostPort(environment.Loopback, strconv.Itoa(port)), ns)
 	keys, err := filepath.Glob(filepath.Join(c.home.Kubernetes(), "pki", "*.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestTheAPIServerDoesNotConnectToFakeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.CoreV1().Nodes().Delete(context.Background(), "impostor", metav1.DeleteOptions{}) })
-	status := fmt.Sprintf(`{"status":{"addresses":[{"type":"InternalIP","address":%q}],"daemonEndpoints":{"kubeletEndpoint":{"Port":%d}}}}`, address.IP, address.Port)
+	status := fmt.Sprintf(`{"status":{"addresses":[{"type":"ExternalIP","address":%q}],"daemonEndpoints":{"kubeletEndpoint":{"Port":%d}}}}`, address.IP, address.Port)
 	if _, err := c.CoreV1().Nodes().Patch(t.Context(), "impostor", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}

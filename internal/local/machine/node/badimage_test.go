@@ -159,10 +159,12 @@ func TestABadImageStopsOnlyItsPod(t *testing.T) {
 		})
 	}
 	t.Run("a registry that lies about digests", func(t *testing.T) {
-		imagetest.Push(t, lying+"/app:v1", with(t, imagetest.Layer(t, imagetest.Files{"other": "lies"})))
+		image := with(t, imagetest.Layer(t, imagetest.Files{"other": "lies"}))
+		imagetest.Push(t, lying+"/app:v1", image)
 		c.create(t, ns, "lies", corev1.PodSpec{Containers: nodetest.Containers(lying+"/app:v1", "main")})
 		c.waitPod(t, ns, "lies", "its image is refused", waits("ErrImagePull", "digest"))
 		c.delete(t, ns, "lies")
+		c.forgotten(t, image)
 	})
 	if p := c.waitPod(t, ns, "bystander", "it is ready", isReady); p.Status.ContainerStatuses[0].RestartCount != 0 {
 		t.Errorf("the bystander has restarted: %s", nodetest.Describe(p.Status))

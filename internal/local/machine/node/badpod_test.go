@@ -26,6 +26,14 @@ func ended(reason string) func(p *corev1.Pod) error {
 	}
 }
 
+// evicted returns an error until the node has evicted the pod.
+func evicted(p *corev1.Pod) error {
+	if p.Status.Phase != corev1.PodFailed || p.Status.Reason != "Evicted" {
+		return fmt.Errorf("%s", nodetest.Describe(p.Status))
+	}
+	return nil
+}
+
 // A bystander answers its liveness probe all the time. It does not restart while other pods do what they can.
 func TestAHostilePodStopsNoOther(t *testing.T) {
 	long.Test(t)
@@ -39,6 +47,8 @@ func TestAHostilePodStopsNoOther(t *testing.T) {
 	limit := func(memory, storage string) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourceEphemeralStorage: resource.MustParse(storage)}}
 	}
+	service := c.service(t, ns, "bystander", corev1.ServiceSpec{Selector: map[string]string{"app": "bystander"}, Ports: port(80, intstr.FromInt32(8080))})
+	sixteen := resource.MustParse("16Mi")
 	for _, a := range []struct {
 		name  string
 		args  []string
@@ -49,12 +59,14 @@ func TestAHostilePodStopsNoOther(t *testing.T) {
 		{"forks", []string{"fork"}, ended("OOMKilled"), ""},
 		{"fills", []string{"fill", "/big"}, succeeded, "full after"},
 		{"prints", []string{"print"}, isReady, "0123456789abcdef"},
+		{"fills-volume", []string{"files", "fill /data/big 100", "wait"}, evicted, ""},
+		{"connects-to-service", []string{"connect", service.Spec.ClusterIP + ":80", "100000"}, isReady, "refused after"},
 		{"connects", []string{"connect", bystander.Status.PodIP + ":8080", "100000"}, isReady, "refused after"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			c.create(t, ns, a.name, corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
-				Name: "main", Image: image, Args: a.args, Resources: limit("256Mi", "64Mi"),
-			}}})
+				Name: "main", Image: image, Args: a.args, Resources: limit("256Mi", "64Mi"), VolumeMounts: []corev1.VolumeMount{mount("data", "/data", "")},
+			}}, Volumes: []corev1.Volume{emptyDir("data", corev1.EmptyDirVolumeSource{SizeLimit: &sixteen})}})
 			c.waitPod(t, ns, a.name, "its state", a.check)
 			nodetest.Eventually(t, "the pod reaches its limit", func() error {
 				if log := c.log(ns, a.name, "main"); !strings.Contains(log, a.says) {

@@ -92,6 +92,9 @@ func realCluster(t testing.TB) *cluster {
 	return shared.cluster
 }
 
+// mostCompressed bounds the layers of an image in bytes. No disk of a test's machine has half as many.
+const mostCompressed = 1 << 50
+
 func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	dir, err := os.MkdirTemp("", "strata-node-test-")
 	if err != nil {
@@ -139,7 +142,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	}
 	undo = append(undo, pods.Close)
 	// The limit is far above the images of the tests, and quick to exceed.
-	store, err := images.Open(h.Images(), images.Options{Registry: images.Host, Unpacked: unpack.Limits{Bytes: 1 << 30}})
+	store, err := images.Open(h.Images(), images.Options{Registry: images.Host, Compressed: mostCompressed, Unpacked: unpack.Limits{Bytes: 1 << 30}})
 	if err != nil {
 		cancel()
 		return nil, err

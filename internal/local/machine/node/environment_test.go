@@ -97,7 +97,7 @@ func TestAPodSeesItsEnvironment(t *testing.T) {
 	for name, want := range map[string]string{
 		"USER_NAME": "web", "SHADE": "green", "GREETING": "hello web, 20 secret", "SIZE": "20", "SET_COLOUR": "green", "SET_SIZE": "10", "COLOUR": "green",
 		"LOGIN_password": "secret", "LOGIN_user": "web",
-		"POD": "seer", "NAMESPACE": ns, "APP": "seer", "NODE": "local", "ACCOUNT": "default", "HOST_IP": environment.HostIP, "UID": string(made.UID), "HOW": runtime.Process,
+		"POD": "seer", "NAMESPACE": ns, "APP": "seer", "NODE": "local", "ACCOUNT": "default", "HOST_IP": environment.Loopback, "UID": string(made.UID), "HOW": runtime.Process,
 		"MEMORY": "1073741824", "MEMORY_MI": "1024", "CPU": "2", "CPU_M": "250", "UNBOUND": allocatable.Cpu().String(),
 		"FROM_IMAGE": "image", "HOSTNAME": "seer",
 	} {

@@ -35,7 +35,7 @@ func testGoogle() *google.Cloud {
 		Metadata: func(accounts google.Accounts) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				pod, _ := httpbackend.Pod(r.Context())
-				account, googleAccount, err := accounts(r.Context(), pod.Namespace, pod.Name)
+				account, googleAccount, err := accounts(r.Context(), pod)
 				fmt.Fprintf(w, "account %s, Google account %q, %v", account, googleAccount, err)
 			})
 		},
@@ -171,4 +171,43 @@ func TestPodsReachServices(t *testing.T) {
 			t.Errorf("the pod gets %q from the node's port, want it refused", got)
 		}
 	})
+}
+
+// TestPodsReachTheNodeAndOtherPods checks the address of the node inside pods, and a hook that names another pod.
+func TestPodsReachTheNodeAndOtherPods(t *testing.T) {
+	image := appImage(t)
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	s := c.service(t, ns, "web", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Selector: map[string]string{"app": "web"}, Ports: port(80, intstr.FromInt32(8080))})
+	c.create(t, ns, "web", server(image))
+	web := c.waitPod(t, ns, "web", "the pod web is ready", isReady)
+
+	asks := server(image)
+	asks.Containers[0].Env = []corev1.EnvVar{{Name: "NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.hostIP"}}}}
+	// Only the other pod serves this port: a hook that ignores the host fails, and the pod is never ready.
+	asks.Containers[0].Args = []string{"serve", ":9090"}
+	asks.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{
+		HTTPGet: &corev1.HTTPGetAction{Host: web.Status.PodIP, Port: intstr.FromInt32(8080)},
+	}}
+	c.create(t, ns, "hooked", asks)
+	hooked := c.waitPod(t, ns, "hooked", "the hook reaches the other pod", isReady)
+
+	asks.Containers[0].Lifecycle = nil
+	asks.RestartPolicy = corev1.RestartPolicyNever
+	asks.Containers[0].Args = []string{"get", fmt.Sprintf("http://$(NODE):%d/", s.Spec.Ports[0].NodePort)}
+	c.create(t, ns, "client", asks)
+	c.waitPod(t, ns, "client", "the client reaches the node port", succeeded)
+	if text := c.log(ns, "client", "main"); !strings.Contains(text, "web answers ") {
+		t.Errorf("the client printed %q, want an answer of the pod web", text)
+	}
+	node, err := c.CoreV1().Nodes().Get(t.Context(), hooked.Spec.NodeName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range node.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP && a.Address != hooked.Status.HostIP {
+			t.Errorf("the host IP of the pod is %s, and the node has the address %s", hooked.Status.HostIP, a.Address)
+		}
+	}
 }

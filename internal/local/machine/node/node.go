@@ -205,6 +205,8 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
 	n.host = pod.Host{
 		Client:   client,
+		IP:       o.Network.Address(),
+		DialAs:   o.Network.DialAs,
 		Services: func() ([]*corev1.Service, error) { return serviceLister.List(labels.Everything()) },
 		// A pod's annotation names the first of these runtimes that runs one of its containers.
 		Runtimes: runtime.List{

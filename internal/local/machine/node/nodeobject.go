@@ -22,9 +22,15 @@ func nodeObject(o Options, port int) *corev1.Node {
 		// Tools read the range. The addresses come from the network itself.
 		Spec: corev1.NodeSpec{PodCIDR: o.Network.Pods().String(), PodCIDRs: []string{o.Network.Pods().String()}},
 		Status: corev1.NodeStatus{
-			Capacity:        environment.Capacity(),
-			Allocatable:     environment.Capacity(),
-			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: environment.HostIP}, {Type: corev1.NodeHostName, Address: o.Name}},
+			Capacity:    environment.Capacity(),
+			Allocatable: environment.Capacity(),
+			// Pods reach the node's ports at the gateway, because 127.0.0.1 is the pod itself. This machine reaches the node's ports
+			// at 127.0.0.1, and so does the API server.
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeInternalIP, Address: o.Network.Address().String()},
+				{Type: corev1.NodeExternalIP, Address: environment.Loopback},
+				{Type: corev1.NodeHostName, Address: o.Name},
+			},
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
 			NodeInfo: corev1.NodeSystemInfo{
 				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://sandboxes",

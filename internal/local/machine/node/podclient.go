@@ -59,6 +59,13 @@ func statusPatch(pod *corev1.Pod) ([]byte, error) {
 			status[field] = nil
 		}
 	}
+	// A strategic merge patch adds the addresses of a list to the old ones, and the API server rejects two addresses of one
+	// family: then a pod that gets another address after a restart of the node would keep its old status.
+	for _, field := range []string{"podIPs", "hostIPs"} {
+		if addresses, set := status[field].([]any); set {
+			status[field] = append(addresses, map[string]any{"$patch": "replace"})
+		}
+	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID, "annotations": annotations(pod)},
 		"status":   status,

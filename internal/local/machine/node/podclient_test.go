@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/fake"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -40,6 +41,40 @@ func TestAStatusPatchRemovesDroppedFieldsOnly(t *testing.T) {
 	}
 	if patch.Metadata["labels"] != nil || patch.Metadata["uid"] != string(o.UID) {
 		t.Errorf("the metadata are %v", patch.Metadata)
+	}
+}
+
+func TestAStatusPatchReplacesTheAddresses(t *testing.T) {
+	o := nodetest.Pod(corev1.PodSpec{})
+	with := func(ip string) []byte {
+		o.Status = corev1.PodStatus{PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, HostIPs: []corev1.HostIP{{IP: ip}}}
+		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		patch, err := statusPatch(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return patch
+	}
+	before := o.DeepCopy()
+	before.Status = corev1.PodStatus{
+		PodIP: "10.128.0.8", PodIPs: []corev1.PodIP{{IP: "10.128.0.8"}}, HostIPs: []corev1.HostIP{{IP: "10.128.0.8"}},
+		Conditions: []corev1.PodCondition{{Type: "example.com/of-another", Status: corev1.ConditionTrue}},
+	}
+	raw, err := json.Marshal(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(raw, with("10.128.0.3"), corev1.Pod{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after corev1.Pod
+	if err := json.Unmarshal(merged, &after); err != nil {
+		t.Fatal(err)
+	}
+	s := after.Status
+	if s.PodIP != "10.128.0.3" || len(s.PodIPs) != 1 || s.PodIPs[0].IP != "10.128.0.3" || len(s.HostIPs) != 1 || len(s.Conditions) != 2 {
+		t.Errorf("the status is %+v, want the new address alone, and both conditions", s)
 	}
 }
 

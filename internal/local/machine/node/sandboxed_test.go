@@ -183,7 +183,7 @@ func TestPodsRunAgainAfterTheirHostIsKilled(t *testing.T) {
 }
 
 // hostOfSandboxes returns the process ID of the sandboxes' host, a child of this process.
-func hostOfSandboxes(t *testing.T) int {
+func hostOfSandboxes(t testing.TB) int {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

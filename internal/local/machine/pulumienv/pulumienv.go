@@ -3,6 +3,7 @@
 package pulumienv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,10 +72,15 @@ func Variables(h home.Home, googleURL string) map[string]string {
 		"PATH":                     joinPath(h.Tools(), machinePath(h)),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+		"USER": userName(),
 	}
 	maps.Copy(env, cloud.Endpoints(googleURL))
 	return env
 }
+
+// userName returns a name for the current user. Pulumi fails without USER if the user has no entry in /etc/passwd, as in a
+// container with an arbitrary user ID, and records the name in the history of a stack.
+func userName() string { return cmp.Or(os.Getenv("USER"), "strata") }
 
 // ShellPath returns PATH for an engineer's shell. If the machine has no language host for Go, Pulumi finds the spare
 // one.

@@ -27,3 +27,16 @@ func TestShellPath(t *testing.T) {
 		t.Errorf("runs have the spares on PATH: %v", got)
 	}
 }
+
+func TestRunsHaveAUser(t *testing.T) {
+	h, err := home.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for inherited, want := range map[string]string{"ada": "ada", "": "strata"} {
+		t.Setenv("USER", inherited)
+		if got := pulumienv.Variables(h, "http://127.0.0.1:1")["USER"]; got != want {
+			t.Errorf("with USER=%q, runs have USER=%q, want %q", inherited, got, want)
+		}
+	}
+}

@@ -13,10 +13,14 @@ import (
 // metadata returns the metadata server of the pods.
 func (s *supervisor) metadata(accounts google.Accounts) http.Handler {
 	return metadata.New(metadata.Options{
-		Cloud: s.google.Workloads(home.Project), Accounts: accounts,
-		Pod: func(ctx context.Context) (namespace, name string, ok bool) {
+		Cloud: s.google.Workloads(home.Project),
+		Workload: func(ctx context.Context) (metadata.Workload, bool, error) {
 			pod, ok := httpbackend.Pod(ctx)
-			return pod.Namespace, pod.Name, ok
+			if !ok {
+				return metadata.Workload{}, false, nil
+			}
+			account, googleAccount, err := accounts(ctx, pod)
+			return metadata.Workload{Namespace: pod.Namespace, Account: account, GoogleAccount: googleAccount}, true, err
 		},
 	})
 }

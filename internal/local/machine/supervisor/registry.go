@@ -29,6 +29,9 @@ func openImages(h home.Home, secret string) (*images.Images, *registry.Server, e
 	return kept, registry.New(kept.Store(), images.Host, images.Compressed, registryLogin(secret)), nil
 }
 
+// teamImages bounds the images that a team pushes, in bytes, so that no team fills the disk that all share.
+const teamImages = 20 << 30
+
 // registryLogin returns the logins of the registry, which are those of the Git server: the engineer may do everything, the
 // account of a team may push and pull below the team's namespace, and its reader may pull there. Both may pull what is
 // shared.
@@ -48,6 +51,7 @@ func registryLogin(secret string) registry.Login {
 		}}
 		if !reads {
 			grant.Push = func(repository string) bool { return images.Within(repository, namespace) }
+			grant.Quota = teamImages
 		}
 		return grant, true
 	}

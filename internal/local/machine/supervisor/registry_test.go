@@ -39,6 +39,9 @@ func TestTheRegistryHasTheLoginsOfTheGitServer(t *testing.T) {
 		if !known {
 			t.Fatalf("%s may not log in", c.user)
 		}
+		if bounded := grant.Quota > 0; grant.Push != nil && bounded != (c.user != gitserver.Engineer) {
+			t.Errorf("%s has a quota: %t", c.user, bounded)
+		}
 		may := func(right func(string) bool) bool { return right != nil && right(c.repository) }
 		if may(grant.Pull) != c.pull || may(grant.Push) != c.push {
 			t.Errorf("%s on %s: pull %t, push %t, want %t, %t", c.user, c.repository, may(grant.Pull), may(grant.Push), c.pull, c.push)

@@ -34,7 +34,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 			why = wrapped.Err
 		}
 		return &fault.Error{Kind: fault.Unavailable, Object: r.object(), Why: "the registry " + registry + " does not answer: " + r.clean(why.Error()),
-			Next: "check the network, or import a bundle"}
+			Next: "check the network, or load the image with `strata image load`"}
 	}
 	found := &fault.Error{Object: r.object(), Why: "the registry " + registry + " answers " + r.message(answer)}
 	switch code := answer.StatusCode; {

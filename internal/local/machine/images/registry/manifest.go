@@ -133,6 +133,9 @@ func (c *call) putManifest() error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkQuota(target.Size); err != nil {
+		return err
+	}
 	if target.Digest, err = c.store.Put(c.Context(), content); err != nil {
 		return err
 	}

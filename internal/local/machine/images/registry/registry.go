@@ -22,6 +22,8 @@ import (
 type Grant struct {
 	// Pull and Push decide on a repository, such as "team-web/app". Nil allows none.
 	Pull, Push func(repository string) bool
+	// Quota bounds, in bytes, the content of all repositories that Push allows, compressed as pushed. Zero means no bound.
+	Quota int64
 }
 
 // Login returns the rights of an account, and false if the user or the password is wrong. It is called for every request,
@@ -54,6 +56,7 @@ type call struct {
 	http.ResponseWriter
 	*http.Request
 	*Server
+	grant      Grant
 	repository name.Repository
 	// argument is the last part of the path: a digest, a tag, or an upload's ID.
 	argument string
@@ -104,7 +107,7 @@ func (s *Server) repository(w http.ResponseWriter, r *http.Request, grant Grant,
 	if allowed == nil || !allowed(repository.RepositoryStr()) {
 		return refusal{http.StatusForbidden, "DENIED", "this account has no such right on the repository"}
 	}
-	c := &call{w, r, s, repository, argument}
+	c := &call{w, r, s, grant, repository, argument}
 	switch {
 	case kind == "blobs/uploads":
 		return c.serveUpload()

@@ -27,7 +27,10 @@ import (
 )
 
 // started starts a registry with the accounts web and shop, which push to their own folders and pull from public, too.
-func started(t *testing.T) (host string, s *store.Store) {
+func started(t *testing.T) (host string, s *store.Store) { return startedWith(t, 0) }
+
+// startedWith is started with a quota for each account, but not for public, which may do everything.
+func startedWith(t *testing.T, quota int64) (host string, s *store.Store) {
 	t.Helper()
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -39,7 +42,12 @@ func started(t *testing.T) (host string, s *store.Store) {
 	handler := registry.New(s, host, 1<<20, func(user, password string) (registry.Grant, bool) {
 		own := func(repository string) bool { return strings.HasPrefix(repository, user+"/") }
 		pulls := func(repository string) bool { return own(repository) || strings.HasPrefix(repository, "public/") }
-		return registry.Grant{Pull: pulls, Push: own}, slices.Contains([]string{"web", "shop", "public"}, user) && password == "password of "+user
+		grant := registry.Grant{Pull: pulls, Push: own, Quota: quota}
+		if user == "public" {
+			all := func(string) bool { return true }
+			grant = registry.Grant{Pull: all, Push: all}
+		}
+		return grant, slices.Contains([]string{"web", "shop", "public"}, user) && password == "password of "+user
 	})
 	server.Config.Handler = handler
 	server.Start()

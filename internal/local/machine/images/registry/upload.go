@@ -29,8 +29,10 @@ type upload struct {
 	file       *os.File
 	hash       hash.Hash
 	size       int64
-	// used is the time of the last request. The server's mutex protects it.
-	used time.Time
+	// used is the time of the last request, and received the bytes so far, also of an unfinished request. The server's mutex
+	// protects both.
+	used     time.Time
+	received int64
 }
 
 // serveUpload serves the requests of the specification's uploads: POST begins one, PATCH appends, PUT ends it.
@@ -125,7 +127,14 @@ func (c *call) append(u *upload) error {
 		c.drop(u)
 		return err
 	}
-	n, err := io.Copy(io.MultiWriter(u.file, u.hash), io.LimitReader(c.Body, c.largest-u.size+1))
+	var stored int64
+	if c.grant.Quota != 0 {
+		var err error
+		if stored, err = c.stored(); err != nil {
+			return err
+		}
+	}
+	n, err := io.Copy(io.MultiWriter(meter{c, u, stored}, u.file, u.hash), io.LimitReader(c.Body, c.largest-u.size+1))
 	u.size += n
 	if err == nil && u.size > c.largest {
 		err = fault.New(fault.TooLarge, "upload", "a blob has at most %d bytes", c.largest)
@@ -148,7 +157,12 @@ func (c *call) finish(u *upload) error {
 		c.drop(u)
 		return refusal{http.StatusBadRequest, "DIGEST_INVALID", "the content has the digest sha256:" + got}
 	}
-	c.forget()
+	if err := c.checkQuota(0); err != nil {
+		c.drop(u)
+		return err
+	}
+	// The upload counts for the quota until the blob does.
+	defer c.forget()
 	if err := c.store.Commit(u.file, digest); err != nil {
 		os.Remove(u.file.Name())
 		return err

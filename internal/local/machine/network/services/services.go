@@ -79,6 +79,9 @@ func (t *Table) add(service *corev1.Service, endpoints []*discoveryv1.EndpointSl
 			NodePort: uint16(p.NodePort), Addresses: addresses, LoadBalancer: service.Spec.Type == corev1.ServiceTypeLoadBalancer,
 			Affinity: affinity(service), Endpoints: ready(service, p, endpoints)}
 		t.named[name] = append(t.named[name], port)
+		if port.NodePort != 0 {
+			t.ports[nodeKey(port.Protocol, port.NodePort)] = port
+		}
 		for _, a := range addresses {
 			t.ports[key{a, port.Protocol, port.Number}] = port
 		}
@@ -166,6 +169,14 @@ func value[T any](p *T) T {
 func (t *Table) Lookup(protocol corev1.Protocol, address netip.AddrPort) *Port {
 	return t.ports[key{address.Addr(), protocol, address.Port()}]
 }
+
+// Node returns the Service's port behind a node port, or nil.
+func (t *Table) Node(protocol corev1.Protocol, port uint16) *Port {
+	return t.ports[nodeKey(protocol, port)]
+}
+
+// nodeKey returns the key of a node port, which belongs to no address of a Service.
+func nodeKey(protocol corev1.Protocol, port uint16) key { return key{netip.Addr{}, protocol, port} }
 
 // Owner returns the Service with an address.
 func (t *Table) Owner(address netip.Addr) (types.NamespacedName, bool) {

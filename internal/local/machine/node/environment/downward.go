@@ -11,8 +11,8 @@ import (
 	"k8s.io/kubectl/pkg/util/resource"
 )
 
-// HostIP is the address of the node, at which processes listen.
-const HostIP = "127.0.0.1"
+// Loopback is the address of this machine at which processes and the node listen.
+const Loopback = "127.0.0.1"
 
 // Capacity returns the resources that the node offers to the scheduler. They limit nothing.
 func Capacity() corev1.ResourceList {
@@ -45,7 +45,7 @@ func (r Resolver) Field(path string) (string, error) {
 	case "status.podIP", "status.podIPs":
 		return r.IP(), nil
 	case "status.hostIP", "status.hostIPs":
-		return HostIP, nil
+		return r.HostIP(), nil
 	}
 	for prefix, values := range map[string]map[string]string{"metadata.labels['": o.Labels, "metadata.annotations['": o.Annotations} {
 		if name, ok := strings.CutPrefix(path, prefix); ok {

@@ -22,6 +22,8 @@ type Resolver struct {
 	Services func() ([]*corev1.Service, error)
 	// IP returns the address at which the pod's containers can listen.
 	IP func() string
+	// HostIP returns the address at which the pod's containers reach the node.
+	HostIP func() string
 }
 
 // Variables resolves the variables of a container as the kubelet does: envFrom in order, then env in order. Later

@@ -2,10 +2,14 @@ package pod
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"net/netip"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/probe"
@@ -55,24 +59,46 @@ func (c *container) prober() probe.Prober {
 func (c *container) lastRun() target {
 	c.pod.mu.Lock()
 	defer c.pod.mu.Unlock()
-	return target{c.run, c.spec}
+	return target{c.run, c.spec, c.pod.reach}
 }
 
 // target is a run of a container as a probe.Target: the container's spec gives names to the run's ports.
 type target struct {
-	run  runtime.Run
-	spec *corev1.Container
+	run   runtime.Run
+	spec  *corev1.Container
+	reach func(context.Context, netip.AddrPort) (net.Conn, error)
 }
 
 // Exec implements probe.Target.
 func (t target) Exec(ctx context.Context, command []string) error { return t.run.Exec(ctx, command) }
 
 // Address implements probe.Target.
-func (t target) Address(port intstr.IntOrString) string { return t.run.Address(t.number(port)) }
+func (t target) Address(host string, port intstr.IntOrString) string {
+	if host == "" {
+		return t.run.Address(t.number(port))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(t.number(port))))
+}
 
 // Dial implements probe.Target.
 func (t target) Dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error) {
 	return t.run.Dial(ctx, t.number(port))
+}
+
+// Reach implements probe.Target. Kubelets connect from the node to any host that a probe or hook names. A pod of this node
+// must not use the node's network, so the connection has the pod's own rights. Names would need the pod's resolver.
+func (t target) Reach(ctx context.Context, host string, port intstr.IntOrString) (net.Conn, error) {
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil, fmt.Errorf("the host %q of the probe or hook is not an IP address: leave it out, or set the address", host)
+	}
+	return t.reach(ctx, netip.AddrPortFrom(address, uint16(t.number(port))))
+}
+
+// reach connects to an address on behalf of the pod. The pods' network does not know the pods that run as processes.
+func (p *Pod) reach(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	o := p.Object()
+	return p.host.DialAs(ctx, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, to)
 }
 
 // number returns the number of a port by number or name, or 0 if the container declares no port of that name.

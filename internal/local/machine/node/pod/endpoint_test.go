@@ -1,9 +1,15 @@
 package pod
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
@@ -64,8 +70,27 @@ func TestAPortMayHaveAName(t *testing.T) {
 		intstr.FromString("http"): "fake:8080",
 		intstr.FromString("none"): "fake:0",
 	} {
-		if got := (target{fakeRun{}, &spec}).Address(port); got != want {
+		if got := (target{fakeRun{}, &spec, nil}).Address("", port); got != want {
 			t.Errorf("the address of port %s is %s, want %s", port.String(), got, want)
+		}
+	}
+}
+
+func TestAProbeReachesAnotherHostForItsPod(t *testing.T) {
+	host := newHost(t)
+	host.DialAs = func(_ context.Context, pod types.NamespacedName, to netip.AddrPort) (net.Conn, error) {
+		return nil, fmt.Errorf("pod %s dials %s", pod.Name, to)
+	}
+	p := New(host, nodetest.Pod(corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "a", Image: "example.com/program:v1", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}},
+	}}}))
+	for host, want := range map[string]string{
+		"10.128.0.9":  "pod one dials 10.128.0.9:8080",
+		"example.com": "is not an IP address",
+	} {
+		_, err := p.containers[0].lastRun().Reach(t.Context(), host, intstr.FromString("http"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error for host %s is %v, want %q in it", host, err, want)
 		}
 	}
 }

@@ -61,10 +61,25 @@ func (p *Pod) decline(r runtime.Runtime, why runtime.Declined) {
 func (p *Pod) ownIP() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ip.IsValid() && p.object.Annotations[runtime.Annotation] == runtime.Sandboxed {
+	if p.hasNetwork() {
 		return p.ip.String()
 	}
-	return environment.HostIP
+	return environment.Loopback
+}
+
+// hostIP returns the address at which the pod's containers reach the node. A process shares the machine's loopback.
+func (p *Pod) hostIP() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hasNetwork() {
+		return p.host.IP.String()
+	}
+	return environment.Loopback
+}
+
+// hasNetwork reports whether the pod's containers have a network of their own. The caller must hold the lock.
+func (p *Pod) hasNetwork() bool {
+	return p.ip.IsValid() && p.object.Annotations[runtime.Annotation] == runtime.Sandboxed
 }
 
 // dial connects to the container that listens on a port.

@@ -24,7 +24,7 @@ import (
 func newHost(t *testing.T) Host {
 	t.Helper()
 	return Host{
-		Runtimes: runtime.List{fakeRuntime{}, simulated.Runtime{}}, Dir: t.TempDir(), Logs: logs.Folder(t.TempDir()),
+		IP: netip.MustParseAddr("10.128.0.1"), Runtimes: runtime.List{fakeRuntime{}, simulated.Runtime{}}, Dir: t.TempDir(), Logs: logs.Folder(t.TempDir()),
 		Clock: clock.RealClock{}, Events: &record.FakeRecorder{}, Notify: func(*corev1.Pod) {}, Closing: func() bool { return false },
 	}
 }

@@ -4,6 +4,7 @@ package pod
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -26,6 +28,10 @@ import (
 type Host struct {
 	// Client has the rights of the node.
 	Client kubernetes.Interface
+	// IP is the address of the node in the network of the pods.
+	IP netip.Addr
+	// DialAs connects to an address on behalf of a pod. The connection ends with ctx.
+	DialAs func(ctx context.Context, pod types.NamespacedName, to netip.AddrPort) (net.Conn, error)
 	// Services lists the Services of the cluster.
 	Services func() ([]*corev1.Service, error)
 	// Runtimes run the containers.
@@ -89,7 +95,7 @@ func New(host Host, object *corev1.Pod) *Pod {
 
 		declined: map[string]error{},
 	}
-	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, Services: host.Services}
+	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, HostIP: p.hostIP, Services: host.Services}
 	p.volumes = volume.New(p.environment, p.dir, host.Volumes, host.Clock, func(err error) {
 		p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
 	})

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/strata-platform/strata/internal/local/machine/node/environment"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
@@ -30,8 +29,8 @@ func (p *Pod) status() corev1.PodStatus {
 	old := p.object.Status
 	s := corev1.PodStatus{
 		Phase:                 p.phase(),
-		HostIP:                environment.HostIP,
-		HostIPs:               []corev1.HostIP{{IP: environment.HostIP}},
+		HostIP:                p.host.IP.String(),
+		HostIPs:               []corev1.HostIP{{IP: p.host.IP.String()}},
 		StartTime:             old.StartTime,
 		QOSClass:              old.QOSClass,
 		ContainerStatuses:     statuses(p.containers),
@@ -115,20 +114,19 @@ func (p *Pod) phase() corev1.PodPhase {
 		}
 		return corev1.PodSucceeded
 	}
-	if p.begun() {
-		return corev1.PodRunning
+	// As in the kubelet, a pod is pending while one of its containers waits for its first start.
+	if slices.ContainsFunc(p.containers, func(c *container) bool { return !c.hasRun() }) {
+		return corev1.PodPending
 	}
-	return corev1.PodPending
+	return corev1.PodRunning
 }
 
-// begun reports whether any container has run, apart from init containers.
-func (p *Pod) begun() bool {
-	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.state.Waiting == nil || c.restarts > 0 })
-}
+// hasRun reports whether the container has run. The caller must hold the lock.
+func (c *container) hasRun() bool { return c.state.Waiting == nil || c.restarts > 0 }
 
 // uninitialized returns the names of the init containers that the containers still wait for.
 func (p *Pod) uninitialized() []string {
-	if p.begun() {
+	if slices.ContainsFunc(p.containers, (*container).hasRun) {
 		return nil
 	}
 	var names []string

@@ -65,6 +65,10 @@ func TestStatus(t *testing.T) {
 				p.containers[1].state = nodetest.Running()
 			},
 		},
+		"a pod is pending while one container waits for its first start": {
+			containers: nodetest.Containers(image, "a", "b"), phase: corev1.PodPending, initialized: "True", ready: "False",
+			change: func(p *Pod) { p.containers[0].state, p.containers[0].ready = nodetest.Running(), true },
+		},
 		"a crash loop is running, not ready": {
 			containers: nodetest.Containers(image, "a"), phase: corev1.PodRunning, initialized: "True", ready: "False",
 			change: func(p *Pod) { p.containers[0].state, p.containers[0].restarts = waiting, 3 },

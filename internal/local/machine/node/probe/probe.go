@@ -15,10 +15,13 @@ import (
 type Target interface {
 	// Exec runs a command in the container. It returns errors.ErrUnsupported if the container's image allows none.
 	Exec(ctx context.Context, command []string) error
-	// Address returns the HOST:PORT of a port of the container, by number or name.
-	Address(port intstr.IntOrString) string
+	// Address returns the HOST:PORT of a port of the container, by number or name, or of another host if host is not empty.
+	Address(host string, port intstr.IntOrString) string
 	// Dial connects to a port of the container, by number or name.
 	Dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error)
+	// Reach connects to another host, given by its IP address, as the container's programs would. The connection ends with
+	// ctx.
+	Reach(ctx context.Context, host string, port intstr.IntOrString) (net.Conn, error)
 }
 
 // Prober runs the probes and hooks of one run of a container. All fields are required.

@@ -30,7 +30,10 @@ func (f fakeTarget) Exec(_ context.Context, command []string) error {
 	return errors.New(command[0])
 }
 
-func (f fakeTarget) Address(port intstr.IntOrString) string {
+func (f fakeTarget) Address(host string, port intstr.IntOrString) string {
+	if host != "" {
+		return net.JoinHostPort(host, port.String())
+	}
 	if port.IntVal == 8080 || port.StrVal == "http" {
 		return f.server
 	}
@@ -38,7 +41,15 @@ func (f fakeTarget) Address(port intstr.IntOrString) string {
 }
 
 func (f fakeTarget) Dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, "tcp", f.Address(port))
+	return (&net.Dialer{}).DialContext(ctx, "tcp", f.Address("", port))
+}
+
+// Reach implements Target. The only other host is 192.0.2.1, whose port 80 is the server, too.
+func (f fakeTarget) Reach(ctx context.Context, host string, port intstr.IntOrString) (net.Conn, error) {
+	if net.JoinHostPort(host, port.String()) != "192.0.2.1:80" {
+		return nil, errors.New("no such host")
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", f.server)
 }
 
 // probed returns the prober of a container with a server. The path of a request selects the server's status.
@@ -46,7 +57,7 @@ func probed(t *testing.T, commands bool) Prober {
 	t.Helper()
 	statuses := map[string]int{"/ok": 200, "/moved": 302, "/missing": 404, "/broken": 500}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Probe") == "no" {
+		if r.Header.Get("X-Probe") == "no" || r.Host == "refused.example" {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
@@ -79,7 +90,12 @@ func TestCheck(t *testing.T) {
 		"a closed port fails":                   {corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(9090)}}, "refused"},
 		"a command that ends well passes":       {run("true"), ""},
 		"a command that fails says why":         {run("unwell"), "unwell"},
-		"a probe of another kind says that too": {corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 8080}}, "does not support"},
+		"a probe of another kind says that too": {corev1.ProbeHandler{}, "does not support"},
+		"another host is asked": {corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Host: "192.0.2.1", Port: intstr.FromInt32(80), Path: "/broken"}}, "GET http://192.0.2.1:80/broken: 500"},
+		"an open port of another host passes":  {corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Host: "192.0.2.1", Port: intstr.FromInt32(80)}}, ""},
+		"a port of an unreachable host fails":  {corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Host: "192.0.2.2", Port: number}}, "no such host"},
+		"the header Host names the wanted one": {get("/ok", number, corev1.HTTPHeader{Name: "Host", Value: "refused.example"}), "403"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			err := p.check(t.Context(), &corev1.Probe{ProbeHandler: test.probe, TimeoutSeconds: 1})

@@ -46,8 +46,8 @@ type Cloud struct {
 }
 
 // Accounts returns the Kubernetes service account of a pod, and the Google account in that account's annotation
-// iam.gke.io/gcp-service-account, or "".
-type Accounts func(ctx context.Context, namespace, name string) (account, googleAccount string, err error)
+// iam.gke.io/gcp-service-account, or "". The pod is the one at a link of the gateway.
+type Accounts func(ctx context.Context, pod network.Pod) (account, googleAccount string, err error)
 
 // Seen returns the address at which pods see the Cloud SQL instance with an address of this machine.
 func Seen(instance string) string {

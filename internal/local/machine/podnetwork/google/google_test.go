@@ -26,7 +26,7 @@ func pod(t *testing.T) *networktest.Pod {
 	cloud := &Cloud{Hosts: []string{"sqladmin.googleapis.com"}, Handler: handler,
 		TLS: &tls.Config{}, Metadata: func(accounts Accounts) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				account, google, err := accounts(r.Context(), "namespace", "pod")
+				account, google, err := accounts(r.Context(), network.Pod{Namespace: "namespace", Name: "pod"})
 				fmt.Fprint(w, account, google, err)
 			})
 		},
@@ -39,8 +39,8 @@ func pod(t *testing.T) *networktest.Pod {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	wait := cloud.Serve(ctx, g, func(_ context.Context, namespace, name string) (string, string, error) {
-		return namespace + "/" + name, "@google", nil
+	wait := cloud.Serve(ctx, g, func(_ context.Context, p network.Pod) (string, string, error) {
+		return p.Namespace + "/" + p.Name, "@google", nil
 	})
 	t.Cleanup(func() {
 		cancel()

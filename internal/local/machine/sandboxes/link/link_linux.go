@@ -25,6 +25,9 @@ const (
 // defaultMTU is Ethernet's.
 const defaultMTU = 1500
 
+// packetBuffer is the size, in bytes, of each buffer of a packet socket, as at gVisor's end of the pair.
+const packetBuffer = 4 << 20
+
 // Namespace is the network namespace of a pod.
 type Namespace struct {
 	// File refers to the namespace and keeps it alive. The caller closes it.
@@ -147,6 +150,14 @@ func packetSocket(device string) (*os.File, error) {
 		return nil, fmt.Errorf("open a packet socket: %w", err)
 	}
 	file := os.NewFile(uintptr(fd), device)
+	// The kernel drops the packets that exceed these buffers. The default size holds three packets of the largest MTU, so a
+	// fast pod would have to repeat packets. The kernel reduces the size to net.core.rmem_max and wmem_max (socket(7)).
+	for _, option := range []int{unix.SO_RCVBUF, unix.SO_SNDBUF} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, packetBuffer); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("set the buffers of a packet socket: %w", err)
+		}
+	}
 	const all = unix.ETH_P_ALL>>8 | unix.ETH_P_ALL<<8&0xff00 // in network byte order
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: iface.Index}); err != nil {
 		file.Close()

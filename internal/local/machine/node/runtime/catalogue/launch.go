@@ -92,14 +92,14 @@ func freePorts(flags []Listen) (map[int32]int, []string, error) {
 			return nil, nil, err
 		}
 		ports[l.Port] = port
-		args = append(args, fmt.Sprintf("%s=%s:%d", l.Flag, environment.HostIP, port))
+		args = append(args, fmt.Sprintf("%s=%s:%d", l.Flag, environment.Loopback, port))
 	}
 	return ports, args, nil
 }
 
 // freePort asks the kernel for a free port on loopback.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(environment.HostIP, "0"))
+	l, err := net.Listen("tcp", net.JoinHostPort(environment.Loopback, "0"))
 	if err != nil {
 		return 0, err
 	}

@@ -65,7 +65,7 @@ func (r *run) Address(port int32) string {
 	if mapped, ok := r.ports[port]; ok {
 		number = mapped
 	}
-	return net.JoinHostPort(environment.HostIP, strconv.Itoa(number))
+	return net.JoinHostPort(environment.Loopback, strconv.Itoa(number))
 }
 
 // Dial implements runtime.Run.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest/load"
 )
 
 // patience bounds each attempt of the network's tests.
@@ -19,7 +21,7 @@ const patience = 5 * time.Second
 // do performs what the query of a request asks for in the pod's network. It returns false if the query asks for nothing.
 func do(w http.ResponseWriter, r *http.Request) bool {
 	for what, perform := range map[string]func(string) (string, error){
-		"get": get, "pour": pour, "requests": requests, "lookup": lookup, "udp": askUDP, "dial": dial, "env": func(name string) (string, error) { return os.Getenv(name), nil },
+		"get": get, "pour": pour, "requests": requests, "connections": connections, "lookup": lookup, "udp": askUDP, "dial": dial, "env": func(name string) (string, error) { return os.Getenv(name), nil },
 	} {
 		if !r.URL.Query().Has(what) {
 			continue
@@ -60,80 +62,25 @@ func dial(address string) (string, error) {
 	return "open", conn.Close()
 }
 
-// gigabit is a number of bytes.
-const gigabit = 1e9 / 8
-
-// pour sends a gigabit to an address, and returns the seconds until the other end has read all of it.
-func pour(address string) (string, error) {
-	conn, err := net.DialTimeout("tcp", address, patience)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	began, chunk := time.Now(), make([]byte, 256<<10)
-	for sent := 0; sent < gigabit; sent += len(chunk) {
-		if _, err := conn.Write(chunk); err != nil {
-			return "", err
-		}
-	}
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		return "", err
-	}
-	_, err = io.ReadAll(conn)
-	return fmt.Sprint(time.Since(began).Seconds()), err
-}
-
 // sink reads the connections at an address to their end.
 func sink(address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
+	go load.Sink(l)
 	return nil
 }
 
-// requests sends 2000 requests to a URL, from eight clients that keep their connections, and returns the seconds.
-func requests(url string) (string, error) {
-	const all, clients = 2000, 8
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
-	defer client.CloseIdleConnections()
-	failed := make(chan error, clients)
-	began := time.Now()
-	for range clients {
-		go func() {
-			for range all / clients {
-				answer, err := client.Get(url)
-				if err == nil {
-					_, err = io.Copy(io.Discard, answer.Body)
-					answer.Body.Close()
-				}
-				if err != nil {
-					failed <- err
-					return
-				}
-			}
-			failed <- nil
-		}()
-	}
-	for range clients {
-		if err := <-failed; err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprint(time.Since(began).Seconds()), nil
-}
+// seconds returns a time in seconds.
+func seconds(took time.Duration, err error) (string, error) { return fmt.Sprint(took.Seconds()), err }
+
+func pour(address string) (string, error) { return seconds(load.Gigabit(address)) }
+
+// requests sends requests over connections that stay open, and connections over one for each request.
+func requests(address string) (string, error) { return seconds(load.Requests(address, load.PerClient)) }
+
+func connections(address string) (string, error) { return seconds(load.Requests(address, 1)) }
 
 // askUDP sends a packet to an address, and returns the answer.
 func askUDP(address string) (string, error) {
