@@ -7,7 +7,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,10 +73,6 @@ type Volumes interface {
 	// Writable returns the volumes that programs write to. It contains persistent volumes after the first Prepare.
 	Writable() []volume.Writable
 }
-
-// Files returns the folder, in the folder of a pod, with the files of the node's own that the pod's programs can write to, such as
-// /etc/hosts. They count as the pod's use of the disk.
-func Files(dir string) string { return filepath.Join(dir, "files") }
 
 // Pod describes a pod to a runtime. A runtime must not modify its object.
 type Pod struct {

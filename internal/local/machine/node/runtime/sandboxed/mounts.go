@@ -1,9 +1,7 @@
 package sandboxed
 
 import (
-	"io"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,12 +29,9 @@ func mountsOf(c runtime.Container, found images.Image, env map[string]string, ip
 	if len(authority) > 0 {
 		files[google.AuthorityFolder+"/"+google.AuthorityFile] = string(authority)
 	}
-	if err := os.MkdirAll(runtime.Files(c.Dir), 0o700); err != nil {
-		return nil, err
-	}
 	for target, text := range files {
-		file := filepath.Join(runtime.Files(c.Dir), filepath.Base(target))
-		if err := keepPublic(file, text); err != nil {
+		file, err := runtime.KeepFile(c.Dir, filepath.Base(target), text)
+		if err != nil {
 			return nil, err
 		}
 		add(spec.Mount{Kind: spec.Bind, Source: file, Target: target})
@@ -102,25 +97,3 @@ func imageVolumes(found images.Image) []spec.Mount {
 
 // imageVolumeSize bounds a volume that an image declares, in bytes.
 const imageVolumeSize = 256 << 20
-
-// keepPublic writes a file that every user of a container may read. The folder of the pod protects it on this machine. A container
-// may have written the file, so keepPublic reads no more of it than the text.
-func keepPublic(path, text string) error {
-	if have, err := readStart(path, int64(len(text))+1); err == nil && string(have) == text {
-		return nil
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.Chmod(path, 0o644)
-}
-
-// readStart returns the beginning of a file, of at most a number of bytes.
-func readStart(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most))
-}
