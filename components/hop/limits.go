@@ -33,13 +33,15 @@ func (b *builder) limits() error {
 	if err != nil {
 		return err
 	}
-	// The quota counts the pods' requests, so that a pod without requests needs a default.
+	// The quota counts the pods' requests, so that a pod without requests needs a default. A limit of 0 means no limit, and the
+	// quota counts it as 0, so that there is a minimum.
 	limits, err := corev1.NewLimitRange(b.ctx, b.name+"-limits", &corev1.LimitRangeArgs{
 		Metadata: b.metadata("strata"),
 		Spec: &corev1.LimitRangeSpecArgs{Limits: corev1.LimitRangeItemArray{&corev1.LimitRangeItemArgs{
 			Type:           pulumi.String("Container"),
 			DefaultRequest: pulumi.StringMap{"cpu": pulumi.String("100m"), "memory": pulumi.String("128Mi")},
 			Default:        pulumi.StringMap{"memory": pulumi.String("512Mi")},
+			Min:            pulumi.StringMap{"memory": pulumi.String("1Mi")},
 		}}},
 	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, quota, limits)

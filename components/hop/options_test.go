@@ -128,6 +128,19 @@ func TestTheQuotaIsTheDefaultWithOverrides(t *testing.T) {
 	}
 }
 
+func TestNoContainerIsWithoutALimitOfItsMemory(t *testing.T) {
+	engine := newEngine()
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	limits := plain(t, engine.Get(t, limitsType, "web-limits"), "spec.limits").([]any)[0].(map[string]any)
+	for _, field := range []string{"default", "min"} {
+		if set, _ := limits[field].(map[string]any); set["memory"] == nil {
+			t.Errorf("the limits have no %s of the memory: %v", field, limits)
+		}
+	}
+}
+
 func TestTheDefaultAccountIsPatchedAndNotReplaced(t *testing.T) {
 	engine := newEngine()
 	if err := run(engine, given()); err != nil {

@@ -65,6 +65,17 @@ type Result struct {
 // Result describes the forward.
 func (f *Forward) Result() Result { return f.target.Result(f.listener.Addr().String()) }
 
+// Page describes the forward for a browser: the host in the address is the target's own, and browsers resolve it to this machine.
+// A browser sends the cookies of a host to all ports of the host, so at 127.0.0.1 the pages of one team would get the logins to
+// those of another.
+func (f *Forward) Page() Result {
+	_, port, _ := net.SplitHostPort(f.listener.Addr().String())
+	return f.target.Result(net.JoinHostPort(f.target.host(), port))
+}
+
+// host returns the host of the target's page. No host of a target in another namespace shares its domain below localhost.
+func (t Target) host() string { return t.Name + "." + t.Namespace + ".localhost" }
+
 // Result returns the target with an address HOST:PORT.
 func (t Target) Result(address string) Result { return Result{t.URL(address), t} }
 

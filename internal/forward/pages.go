@@ -92,7 +92,7 @@ func Page(ctx context.Context, client kubernetes.Interface, namespace, name stri
 	}
 	if _, port, err := net.SplitHostPort(class.Annotations[addressAnnotation]); err == nil {
 		// The router in front of the Service speaks HTTP with browsers.
-		t.Scheme, t.Address = "http", net.JoinHostPort(name+"."+namespace+".localhost", port)
+		t.Scheme, t.Address = "http", net.JoinHostPort(t.host(), port)
 	}
 	return t, nil
 }

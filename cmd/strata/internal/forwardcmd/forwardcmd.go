@@ -89,7 +89,11 @@ func (o Options) command(command cobra.Command, open func(url string) error) *co
 		if err != nil {
 			return err
 		}
-		return render.Serve(command.Context(), o.Err, f, open, render.Forward(o.Out, f.Result(), asJSON))
+		result := f.Result()
+		if open != nil {
+			result = f.Page()
+		}
+		return render.Serve(command.Context(), o.Err, f, open, render.Forward(o.Out, result, asJSON))
 	}
 	command.Flags().StringVar(&team, "team", "", "look in this team's namespace only")
 	return &command

@@ -61,7 +61,7 @@ func Serve(ctx context.Context, w io.Writer, f *forward.Forward, open func(url s
 	if failed != nil {
 		cancel()
 	} else if open != nil {
-		Open(w, f.Result().URL, open)
+		Open(w, f.Page().URL, open)
 	}
 	return errors.Join(failed, f.Serve(ctx, func(err error) { note(w, err) }))
 }

@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options) error {
 	}))
 	secrets := certificates.Core().V1().Secrets()
 	services := factory.Core().V1().Services()
+	namespaces := factory.Core().V1().Namespaces()
 	changed := make(chan struct{}, 1)
 	notify := func() {
 		select {
@@ -79,7 +80,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("serve Ingresses: %w", err)
 	}
-	synced := []cache.InformerSynced{registration.HasSynced, secrets.Informer().HasSynced, services.Informer().HasSynced}
+	synced := []cache.InformerSynced{registration.HasSynced, secrets.Informer().HasSynced, services.Informer().HasSynced, namespaces.Informer().HasSynced}
 	factory.Start(ctx.Done())
 	certificates.Start(ctx.Done())
 	defer factory.Shutdown()
@@ -87,7 +88,11 @@ func Run(ctx context.Context, o Options) error {
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
-	r := newRouter(o, certificateOf(secrets.Lister()), func(name types.NamespacedName) *backend { return page(services.Lister(), name) })
+	isNamespace := func(name string) bool {
+		_, err := namespaces.Lister().Get(name)
+		return err == nil
+	}
+	r := newRouter(o, certificateOf(secrets.Lister()), func(name types.NamespacedName) *backend { return page(services.Lister(), name) }, isNamespace)
 	defer r.serve(ctx)()
 	for {
 		all, err := ingresses.Lister().List(labels.Everything())

@@ -30,16 +30,20 @@ type router struct {
 	table       atomic.Pointer[table]
 	certificate func(types.NamespacedName) (cert, key []byte, err error)
 	// page returns the backend of a Service's page, or nil if the Service has none.
-	page      func(types.NamespacedName) *backend
-	proxy     *httputil.ReverseProxy
-	transport *http.Transport
+	page func(types.NamespacedName) *backend
+	// isNamespace reports whether a namespace exists.
+	isNamespace func(name string) bool
+	proxy       *httputil.ReverseProxy
+	transport   *http.Transport
 }
 
 // backendKey is the key of a request's backend in its context.
 type backendKey struct{}
 
-func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []byte, err error), page func(types.NamespacedName) *backend) *router {
-	r := &router{options: o, certificate: certificate, page: page}
+func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []byte, err error), page func(types.NamespacedName) *backend,
+	isNamespace func(name string) bool,
+) *router {
+	r := &router{options: o, certificate: certificate, page: page, isNamespace: isNamespace}
 	r.table.Store(newTable(nil))
 	r.transport = &http.Transport{DialContext: r.dial, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTimeout,
 		// A body passes through as it is.
@@ -71,13 +75,21 @@ func (r *router) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 		b = r.page(service)
 	}
 	if b == nil {
-		b = r.table.Load().find(in.Host, in.URL.Path)
+		b = r.table.Load().find(in.Host, in.URL.Path, r.owner(in.Host))
 	}
 	if b == nil {
 		http.Error(w, fmt.Sprintf("no Ingress has a rule for host %q and path %q", in.Host, in.URL.Path), http.StatusNotFound)
 		return
 	}
 	r.proxy.ServeHTTP(w, in.WithContext(context.WithValue(in.Context(), backendKey{}, b)))
+}
+
+// owner returns the only namespace whose Ingresses may serve a host, or "" if all may.
+func (r *router) owner(host string) string {
+	if name := namespaceOf(host); r.isNamespace(name) {
+		return name
+	}
+	return ""
 }
 
 // pagePool marks the pools of connections that serve pages.

@@ -60,13 +60,15 @@ func startRouter(t *testing.T, service http.Handler) (address string, clients ch
 		`{metadata: {namespace: shop, name: web, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80}]}}`,
 		`{metadata: {namespace: shop, name: gone, annotations: {strata.dev/page: "81"}}, spec: {ports: [{port: 81}]}}`,
 		`{metadata: {namespace: shop, name: database}, spec: {ports: [{name: http, port: 80}]}}`,
-		`{metadata: {namespace: shop, name: wrong, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80, protocol: UDP}]}}`))
+		`{metadata: {namespace: shop, name: wrong, annotations: {strata.dev/page: http}}, spec: {ports: [{name: http, port: 80, protocol: UDP}]}}`), func(name string) bool { return name == "shop" || name == "thief" })
 	r.table.Store(newTable([]*networkingv1.Ingress{parse(t, 1, `{metadata: {namespace: shop, name: web}, spec: {rules: [{host: shop.localhost, http: {paths: [
 		{path: /, pathType: Prefix, backend: {service: {name: web, port: {name: http}}}},
 		{path: /gone, pathType: Prefix, backend: {service: {name: gone, port: {name: http}}}}]}}]}}`),
 		// Another team claims the hosts of pages.
 		parse(t, 2, `{metadata: {namespace: thief, name: web}, spec: {rules: [{host: web.shop.localhost, http: &thief {paths: [
-			{path: /, pathType: Prefix, backend: {service: {name: thief, port: {name: http}}}}]}}, {host: "*.shop.localhost", http: *thief}]}}`)}))
+			{path: /, pathType: Prefix, backend: {service: {name: thief, port: {name: http}}}}]}}, {host: "*.shop.localhost", http: *thief},
+			{host: "shop.localhost", http: {paths: [{path: /cookies, pathType: Exact, backend: {service: {name: thief, port: {name: http}}}}]}},
+			{host: free.localhost, http: *thief}], defaultBackend: {service: {name: thief, port: {name: http}}}}}`)}))
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := r.serve(ctx)
 	t.Cleanup(func() {
@@ -85,15 +87,17 @@ func TestTheRouterPassesRequestsOn(t *testing.T) {
 		status     int
 		want       string
 	}{
-		"a request keeps its host, its path and its query":    {"shop.localhost", "/a%2Fb?c=d", 200, "shop.localhost /a%2Fb?c=d 127.0.0.1"},
-		"a Service that does not answer is a bad gateway":     {"shop.localhost", "/gone", 502, "Service shop/gone, port http, does not answer"},
-		"a Service's page has the Service's host":             {"web.shop.localhost:8080", "/a", 200, "web.shop.localhost:8080 /a 127.0.0.1"},
-		"a page that does not answer is a bad gateway":        {"gone.shop.localhost", "/", 502, "Service shop/gone, port 81, does not answer"},
-		"a Service without a page is not served":              {"database.shop.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
-		"a page needs a TCP port":                             {"wrong.shop.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
-		"a page has no names below it":                        {"a.web.shop.localhost", "/", 404, "no Ingress has a rule"},
-		"a page of no namespace is not found":                 {"web.localhost", "/", 404, "no Ingress has a rule"},
-		"a host without rule is not found, and the page says": {"else.localhost", "/", 404, `no Ingress has a rule for host "else.localhost"`},
+		"a request keeps its host, its path and its query":  {"shop.localhost", "/a%2Fb?c=d", 200, "shop.localhost /a%2Fb?c=d 127.0.0.1"},
+		"a Service that does not answer is a bad gateway":   {"shop.localhost", "/gone", 502, "Service shop/gone, port http, does not answer"},
+		"a Service's page has the Service's host":           {"web.shop.localhost:8080", "/a", 200, "web.shop.localhost:8080 /a 127.0.0.1"},
+		"a page that does not answer is a bad gateway":      {"gone.shop.localhost", "/", 502, "Service shop/gone, port 81, does not answer"},
+		"a Service without a page is not served":            {"database.shop.localhost", "/", 404, "no Ingress has a rule"},
+		"a page needs a TCP port":                           {"wrong.shop.localhost", "/", 404, "no Ingress has a rule"},
+		"a page has no names below it":                      {"a.web.shop.localhost", "/", 404, "no Ingress has a rule"},
+		"no team gets the host of a page that is not there": {"later.shop.localhost:80", "/", 404, `no Ingress has a rule for host "later.shop.localhost:80"`},
+		"no team gets the domain of another's pages":        {"SHOP.localhost.", "/cookies", 200, "SHOP.localhost. /cookies 127.0.0.1"},
+		"a team gets the hosts below its own namespace":     {"x.thief.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
+		"any team gets a host that is no namespace's":       {"free.localhost", "/", 502, "Service thief/thief, port http, does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+c.path, nil)

@@ -2,7 +2,6 @@ package ingress
 
 import (
 	"cmp"
-	"net"
 	"slices"
 	"strings"
 
@@ -111,17 +110,24 @@ func backendOf(in *networkingv1.Ingress, b *networkingv1.IngressBackend) *backen
 }
 
 // find returns the backend for a request, or nil. Exact hosts precede wildcards, and these precede rules for all hosts
-// (Kubernetes, "Ingress"). In one host, an exact path precedes prefixes, and a longer prefix a shorter one.
-func (t *table) find(host, path string) *backend {
+// (Kubernetes, "Ingress"). In one host, an exact path precedes prefixes, and a longer prefix a shorter one. With an owner, only
+// Ingresses of that namespace count.
+func (t *table) find(host, path, owner string) *backend {
 	for _, name := range names(host) {
 		for _, r := range t.hosts[name] {
-			if r.matches(path) {
+			if r.matches(path) && r.backend.of(owner) {
 				return &r.backend
 			}
 		}
 	}
-	return t.fallback
+	if t.fallback != nil && t.fallback.of(owner) {
+		return t.fallback
+	}
+	return nil
 }
+
+// of reports whether a backend is one of a namespace, or owner is empty.
+func (b *backend) of(owner string) bool { return owner == "" || b.service.Namespace == owner }
 
 // matches reports whether a route has a path. A prefix consists of whole elements: /a is one of /a/b, and not of /ab.
 func (r route) matches(path string) bool {
@@ -133,10 +139,7 @@ func (r route) matches(path string) bool {
 
 // names returns the hosts whose rules apply to a request: the host, the wildcard with one label less, and all hosts.
 func names(host string) []string {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	host = plain(host)
 	found := []string{host}
 	if _, rest, ok := strings.Cut(host, "."); ok {
 		found = append(found, "*."+rest)

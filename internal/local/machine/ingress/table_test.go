@@ -56,7 +56,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := "none"
-			if b := table.find(c.host, c.path); b != nil {
+			if b := table.find(c.host, c.path, ""); b != nil {
 				got = b.service.String() + ":" + b.port
 			}
 			if got != c.want {
@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 	if secret := table.certificates["*.example.com"]; secret.Name != "wild" {
 		t.Errorf("the wildcard has the certificate %s", secret)
 	}
-	if b := newTable(nil).find("localhost", "/"); b != nil {
+	if b := newTable(nil).find("localhost", "/", ""); b != nil {
 		t.Errorf("without Ingresses, a request leads to %v", b)
 	}
 }

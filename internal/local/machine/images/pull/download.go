@@ -183,6 +183,7 @@ func (l *download) request(ctx context.Context) error {
 
 // copy appends the answer to the file.
 func (l *download) copy(ctx context.Context, body io.Reader, watchdog *time.Timer) error {
+	out := l.puller.Store.Writer(l.object(), l.file)
 	buffer := make([]byte, 1<<17)
 	for {
 		n, err := body.Read(buffer)
@@ -190,7 +191,7 @@ func (l *download) copy(ctx context.Context, body io.Reader, watchdog *time.Time
 		if l.have+int64(n) > l.want.Size {
 			return l.lie("blob %s has more than the %d bytes of the manifest", l.want.Digest, l.want.Size)
 		}
-		if _, err := l.file.Write(buffer[:n]); err != nil {
+		if _, err := out.Write(buffer[:n]); err != nil {
 			return store.Explain(l.object(), err)
 		}
 		l.hash.Write(buffer[:n])

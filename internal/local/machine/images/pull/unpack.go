@@ -57,7 +57,11 @@ func (j *job) unpack(ctx context.Context, manifest *v1.Manifest, config *v1.Conf
 
 // convert writes the layers into the file as an EROFS image.
 func (j *job) convert(ctx context.Context, file *os.File, manifest *v1.Manifest, config *v1.ConfigFile) (unpack.Contents, error) {
-	writer, err := erofs.NewWriter(file)
+	writer, err := erofs.NewWriter(struct {
+		io.Writer
+		io.WriterAt
+		io.ReaderAt
+	}{j.Store.Writer(j.object(), file), file, file})
 	if err != nil {
 		return unpack.Contents{}, err
 	}

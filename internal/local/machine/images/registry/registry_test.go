@@ -244,3 +244,33 @@ func TestWrongRequestsAreRefusedAndNothingIsLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestUnfinishedUploadsOfOneTeamLeaveRoomForOthers(t *testing.T) {
+	host, _ := started(t)
+	begin := func(user, repository string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+host+"/v2/"+repository+"/blobs/uploads/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth(user, "password of "+user)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	const most, more = 256, 2
+	rejected := 0
+	for n := range most + more {
+		if begin("web", fmt.Sprintf("web/app%d", n)) == http.StatusTooManyRequests {
+			rejected++
+		}
+	}
+	if rejected <= more {
+		t.Errorf("one team has %d unfinished uploads", most+more-rejected)
+	}
+	if got := begin("shop", "shop/app"); got != http.StatusAccepted {
+		t.Errorf("then another team's upload begins with status %d", got)
+	}
+}

@@ -19,8 +19,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
-// mostUploads bounds the unfinished uploads: each has an open file. An upload without a request for the time idle ends.
-const mostUploads, idle = 256, time.Hour
+// mostUploads bounds the unfinished uploads: each has an open file. ownUploads bounds those below one namespace, so that no team
+// uses up those of others. An upload without a request for the time idle ends.
+const mostUploads, ownUploads, idle = 256, 64, time.Hour
 
 // upload is an unfinished blob. Its requests follow each other.
 type upload struct {
@@ -90,15 +91,19 @@ func (c *call) begin() error {
 	}
 	u := &upload{repository: c.repository.RepositoryStr(), file: file, hash: sha256.New(), used: time.Now()}
 	c.argument = id
+	namespace, _, _ := strings.Cut(u.repository, "/")
+	own := 0
 	c.mutex.Lock()
 	for other, u := range c.uploads {
 		if time.Since(u.used) > idle {
 			os.Remove(u.file.Name())
 			u.file.Close()
 			delete(c.uploads, other)
+		} else if strings.HasPrefix(u.repository, namespace+"/") {
+			own++
 		}
 	}
-	full := len(c.uploads) >= mostUploads
+	full := len(c.uploads) >= mostUploads || own >= ownUploads
 	if !full {
 		c.uploads[id] = u
 	}
@@ -134,7 +139,7 @@ func (c *call) append(u *upload) error {
 			return err
 		}
 	}
-	n, err := io.Copy(io.MultiWriter(meter{c, u, stored}, u.file, u.hash), io.LimitReader(c.Body, c.largest-u.size+1))
+	n, err := io.Copy(io.MultiWriter(meter{c, u, stored}, c.store.Writer("upload", u.file), u.hash), io.LimitReader(c.Body, c.largest-u.size+1))
 	u.size += n
 	if err == nil && u.size > c.largest {
 		err = fault.New(fault.TooLarge, "upload", "a blob has at most %d bytes", c.largest)

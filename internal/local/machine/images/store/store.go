@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,9 @@ type Store struct {
 	// Reserve is the free space in bytes that Space leaves on the disk.
 	Reserve int64
 }
+
+// reserve is more than what pods must leave on the disk, so that an image of one team cannot evict the pods of others.
+const reserve = 3 << 30
 
 const (
 	blobs   = "blobs/sha256"
@@ -52,7 +56,7 @@ func Open(dir string) (*Store, error) {
 			return nil, fmt.Errorf("create the store of images: %w", err)
 		}
 	}
-	return &Store{dir: dir, Reserve: 256 << 20}, nil
+	return &Store{dir: dir, Reserve: reserve}, nil
 }
 
 // Dir returns the folder of the store.
@@ -97,6 +101,24 @@ func (s *Store) Space(object string, need int64) error {
 			Next: "delete files or unused images"}
 	}
 	return nil
+}
+
+// Writer returns a writer to w that checks the space before each write. The size of a layer after decompression, or of an upload,
+// is not known before, and several at once may each have found enough space.
+func (s *Store) Writer(object string, w io.Writer) io.Writer { return spaced{s, object, w} }
+
+type spaced struct {
+	store  *Store
+	object string
+	io.Writer
+}
+
+// Write implements io.Writer.
+func (w spaced) Write(p []byte) (int, error) {
+	if err := w.store.Space(w.object, int64(len(p))); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
 }
 
 // Free returns the free space in bytes on the disk of the store.

@@ -245,3 +245,21 @@ func TestDigestsNeverLeaveTheStore(t *testing.T) {
 		}
 	}
 }
+
+func TestAWriterLeavesTheReserveFree(t *testing.T) {
+	s := opened(t)
+	for name, test := range map[string]struct {
+		reserve int64
+		want    fault.Kind
+		written string
+	}{
+		"enough space":             {0, "", "text"},
+		"only the reserve is left": {1 << 60, fault.NoSpace, ""},
+	} {
+		s.Reserve = test.reserve
+		var out strings.Builder
+		if _, err := s.Writer("upload", &out).Write([]byte("text")); fault.Of(err) != test.want || out.String() != test.written {
+			t.Errorf("%s: it writes %q, %v; want %q, %q", name, out.String(), err, test.written, test.want)
+		}
+	}
+}

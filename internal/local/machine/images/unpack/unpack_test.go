@@ -257,9 +257,9 @@ func TestMountPointsAreAddedWhereTheyCanBe(t *testing.T) {
 		layer layer
 		want  string
 	}{
-		"to an empty image":              {nil, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf= proc/ sys/ tmp/" + account},
-		"existing files stay":            {layer{file("etc/hosts", "1")}, "dev/ etc/ etc/hostname= etc/hosts=1 etc/resolv.conf= proc/ sys/ tmp/" + account},
-		"a link stays":                   {layer{symlink("etc/resolv.conf", "/run/x"), file("var", "1")}, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf>/run/x proc/ sys/ tmp/ var=1"},
+		"to an empty image":              {nil, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf= etc/strata/ etc/strata/emulated-google-cloud.pem= proc/ sys/ tmp/" + account},
+		"existing files stay":            {layer{file("etc/hosts", "1")}, "dev/ etc/ etc/hostname= etc/hosts=1 etc/resolv.conf= etc/strata/ etc/strata/emulated-google-cloud.pem= proc/ sys/ tmp/" + account},
+		"a link stays":                   {layer{symlink("etc/resolv.conf", "/run/x"), file("var", "1")}, "dev/ etc/ etc/hostname= etc/hosts= etc/resolv.conf>/run/x etc/strata/ etc/strata/emulated-google-cloud.pem= proc/ sys/ tmp/ var=1"},
 		"a link to a folder is followed": {layer{symlink("var", "../../v"), file("etc", "1")}, "dev/ etc=1 proc/ sys/ tmp/ v/ v/run/ v/run/secrets/ v/run/secrets/kubernetes.io/ v/run/secrets/kubernetes.io/serviceaccount/ var>../../v"},
 		"a loop of links has no effect":  {layer{symlink("var", "var"), symlink("etc", "etc")}, "dev/ etc>etc proc/ sys/ tmp/ var>var"},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
 )
 
@@ -30,10 +31,10 @@ func (p *Pod) Evict(message string) {
 	}
 }
 
-// Writable returns the volumes that the pod's programs write to. A pod without files, such as a simulated one, has none.
+// Writable returns the volumes that the pod's programs write to, and the folder of the node's own files. A pod without files, such as a simulated one, has none.
 func (p *Pod) Writable() []volume.Writable {
 	if _, err := os.Stat(p.dir); err != nil {
 		return nil
 	}
-	return p.volumes.Writable()
+	return append(p.volumes.Writable(), volume.Writable{Name: "files", Root: runtime.Files(p.dir)})
 }

@@ -17,7 +17,9 @@ import (
 const maxMessage = 4096
 
 // messageFile returns the path of the file that a container finds at its terminationMessagePath.
-func messageFile(c runtime.Container) string { return filepath.Join(c.Dir, "message-"+c.Spec.Name) }
+func messageFile(c runtime.Container) string {
+	return filepath.Join(runtime.Files(c.Dir), "message-"+c.Spec.Name)
+}
 
 // createMessage creates the empty file for the message of a new run. Every user of the container may write it.
 func createMessage(path string) error {

@@ -2,7 +2,6 @@ package sandboxed
 
 import (
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,8 +30,8 @@ func mountsOf(c runtime.Container, found images.Image, env map[string]string, ip
 		files[google.AuthorityFolder+"/"+google.AuthorityFile] = string(authority)
 	}
 	for target, text := range files {
-		file := filepath.Join(c.Dir, filepath.Base(target))
-		if err := keepPublic(file, text); err != nil {
+		file, err := runtime.KeepFile(c.Dir, filepath.Base(target), text)
+		if err != nil {
 			return nil, err
 		}
 		add(spec.Mount{Kind: spec.Bind, Source: file, Target: target})
@@ -98,14 +97,3 @@ func imageVolumes(found images.Image) []spec.Mount {
 
 // imageVolumeSize bounds a volume that an image declares, in bytes.
 const imageVolumeSize = 256 << 20
-
-// keepPublic writes a file that every user of a container may read. The folder of the pod protects it on this machine.
-func keepPublic(path, text string) error {
-	if have, err := os.ReadFile(path); err == nil && string(have) == text {
-		return nil
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.Chmod(path, 0o644)
-}
