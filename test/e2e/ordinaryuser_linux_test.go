@@ -170,7 +170,7 @@ func (u user) left() []string {
 		}
 	}
 	for _, folder := range []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/sys/fs/cgroup", os.TempDir()} {
-		_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			switch {
 			case path == u.dir:
 				return fs.SkipDir

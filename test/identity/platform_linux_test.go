@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images/assemble"
@@ -115,9 +114,9 @@ func (p platform) run(t *testing.T, namespace, account string) map[string]string
 		// On Google Cloud, too, the annotation counts on the account only.
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "identity-", Annotations: map[string]string{"iam.gke.io/gcp-service-account": email("strata-nodes")}},
 		Spec: corev1.PodSpec{
-			ServiceAccountName: account, AutomountServiceAccountToken: ptr.To(false), RestartPolicy: corev1.RestartPolicyNever,
+			ServiceAccountName: account, AutomountServiceAccountToken: new(false), RestartPolicy: corev1.RestartPolicyNever,
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: ptr.To(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
 				Name: "main", Image: image,
@@ -126,7 +125,7 @@ func (p platform) run(t *testing.T, namespace, account string) map[string]string
 					Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")},
 				},
 				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 				},
 			}},
 		},
