@@ -131,7 +131,7 @@ func (o Options) judge(p Watched) (size int64, why string) {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			o.Log.Error("watch the disk of the pods", "error", err)
 		}
-		if limit := w.Limit.SizeLimit; limit != nil && limit.Value() > 0 {
+		if limit := sizeLimit(w); limit != nil {
 			if u.bytes > limit.Value() {
 				return 0, fmt.Sprintf(messageVolume, w.Name, limit)
 			}
@@ -147,6 +147,14 @@ func (o Options) judge(p Watched) (size int64, why string) {
 		return 0, fmt.Sprintf("The emptyDir volumes of the pod contain more than %d files. ", o.Files)
 	}
 	return size, ""
+}
+
+// sizeLimit returns the volume's own limit, or nil.
+func sizeLimit(w volume.Writable) *resource.Quantity {
+	if w.Limit == nil || w.Limit.SizeLimit == nil || w.Limit.SizeLimit.Value() <= 0 {
+		return nil
+	}
+	return w.Limit.SizeLimit
 }
 
 func quantity(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }

@@ -64,6 +64,7 @@ func TestPodsThatExceedABoundAreEvicted(t *testing.T) {
 		"an emptyDir above its limit":             {[]volume.Writable{write(t, 1<<20, "64Ki")}, `Usage of EmptyDir volume "data" exceeds the limit "64Ki". `},
 		"the sum of volumes without limits":       {[]volume.Writable{write(t, 3<<20, ""), write(t, 3<<20, "")}, "Pod ephemeral local storage usage exceeds the total limit of containers 4Mi. "},
 		"a volume with a larger limit of its own": {[]volume.Writable{write(t, 5<<20, "6Mi")}, ""},
+		"the node's own files count":              {[]volume.Writable{{Name: "files", Root: write(t, 5<<20, "").Root}}, "Pod ephemeral local storage usage exceeds the total limit of containers 4Mi. "},
 		"a persistent volume has no limit here":   {[]volume.Writable{persistent, persistent}, ""},
 		"a link to another folder does not count": {[]volume.Writable{link}, ""},
 		"folders that are nested too deep":        {[]volume.Writable{deep}, `EmptyDir volume "data": folders are nested deeper than 200. `},
