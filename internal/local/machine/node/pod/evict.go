@@ -31,8 +31,7 @@ func (p *Pod) Evict(message string) {
 	}
 }
 
-// Writable returns the volumes that the pod's programs write to, and the folder of the node's own files. A pod without files,
-// such as a simulated one, has none.
+// Writable returns the volumes and the files of the node's own that the pod's programs write to. A simulated pod has none.
 func (p *Pod) Writable() []volume.Writable {
 	if _, err := os.Stat(p.dir); err != nil {
 		return nil
