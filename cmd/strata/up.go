@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -99,13 +100,14 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 
 // workloadsOf lists the pages and the simulated pods of all teams.
 func workloadsOf(ctx context.Context, p *lifecycle.Platform) (workloads.List, error) {
-	config, namespaces, err := p.TeamNamespaces(ctx, "")
+	config, err := p.Config(ctx, false)
 	if err != nil {
 		return workloads.List{}, err
 	}
-	client, err := kubernetes.NewForConfig(lifecycle.Brief(config))
+	// A platform may have no team yet.
+	teams, err := lifecycle.TeamNamespaces(ctx, config)
 	if err != nil {
 		return workloads.List{}, err
 	}
-	return workloads.Of(ctx, client, namespaces)
+	return workloads.Of(ctx, lifecycle.Brief(config), slices.Sorted(maps.Keys(teams)))
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/forward"
 	"github.com/strata-platform/strata/internal/status/snapshot"
@@ -31,8 +32,12 @@ type Pod struct {
 }
 
 // Of lists the pages in some namespaces, and the simulated pods.
-func Of(ctx context.Context, client kubernetes.Interface, namespaces []string) (List, error) {
+func Of(ctx context.Context, config *rest.Config, namespaces []string) (List, error) {
 	w := List{Pages: []forward.Result{}, Simulated: []Pod{}}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return w, err
+	}
 	pages, err := forward.Pages(ctx, client, namespaces)
 	if err != nil {
 		return w, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -125,7 +126,7 @@ func lose(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // address matches the address in the output of port-forward and open.
-var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
+var address = regexp.MustCompile(`http://(127\.0\.0\.1|page\.team-web\.localhost):[0-9]+/`)
 
 // visit: visit PAGE TEXT ARGS... — calls strata, which prints an address and waits. The page at that address, plus PAGE, must contain
 // TEXT. The call must end after an interrupt with the exit code 0, and the address with it. It prints what the call has printed
@@ -179,7 +180,15 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	// Names below localhost are this machine's, as for browsers. Not every resolver knows them.
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
