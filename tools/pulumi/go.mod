@@ -281,6 +281,9 @@ require (
 	lukechampine.com/frand v1.5.1 // indirect
 )
 
+// Later versions fill tables of 3 MB at the start of each program, which takes 17 ms.
+replace github.com/mattn/go-runewidth => github.com/mattn/go-runewidth v0.0.23
+
 replace github.com/atotto/clipboard => github.com/tgummerer/clipboard v0.0.0-20241001131231-d02d263e614e
 
 tool (
