@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -100,4 +101,47 @@ func (c *call) stored() (int64, error) {
 		sum += size
 	}
 	return sum, nil
+}
+
+// checkBlobs returns an error if the account has uploaded too many blobs that no manifest names yet.
+func (c *call) checkBlobs() error {
+	if c.grant.Names == 0 {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	count := 0
+	for key := range c.uploaded {
+		if repository, _, _ := strings.Cut(key, "@"); c.grant.Push(repository) {
+			count++
+		}
+	}
+	if count < c.grant.Names {
+		return nil
+	}
+	return refusal{http.StatusTooManyRequests, "TOOMANYREQUESTS", fmt.Sprintf("this account has uploaded %d blobs that no manifest names: "+
+		"push their manifests, or wait an hour for the garbage collection", count)}
+}
+
+// checkNames returns an error if the repositories to which the account may push have no room for more names.
+func (c *call) checkNames(wanted ...string) error {
+	if c.grant.Names == 0 {
+		return nil
+	}
+	references, err := c.store.References()
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, reference := range references {
+		if repository, _, ok := c.own(reference.Name); ok && c.grant.Push(repository) {
+			count++
+			wanted = slices.DeleteFunc(wanted, func(name string) bool { return name == reference.Name })
+		}
+	}
+	if count+len(wanted) <= c.grant.Names {
+		return nil
+	}
+	return refusal{http.StatusForbidden, "DENIED", fmt.Sprintf("the repositories of this account have %d tags and digests, of at most %d: "+
+		"remove images that nothing uses, as with `strata image remove`", count, c.grant.Names)}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -162,7 +163,7 @@ func (c *call) finish(u *upload) error {
 		c.drop(u)
 		return refusal{http.StatusBadRequest, "DIGEST_INVALID", "the content has the digest sha256:" + got}
 	}
-	if err := c.checkQuota(0); err != nil {
+	if err := errors.Join(c.checkQuota(0), c.checkBlobs()); err != nil {
 		c.drop(u)
 		return err
 	}
