@@ -34,9 +34,7 @@ func (c *call) checkQuota(need int64) error {
 	if c.grant.Quota == 0 {
 		return nil
 	}
-	// A blob that becomes complete between the two counts twice, and never not at all.
-	pending := c.pending()
-	stored, err := c.stored()
+	stored, pending, err := c.usage()
 	if err != nil {
 		return err
 	}
@@ -53,9 +51,13 @@ func (c *call) exceeds(size int64) error {
 }
 
 // pending returns the size in bytes of the unfinished uploads to the account's repositories.
-func (c *call) pending() (size int64) {
+func (c *call) pending() int64 {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	return c.pendingLocked()
+}
+
+func (c *call) pendingLocked() (size int64) {
 	for _, u := range c.uploads {
 		if c.grant.Push(u.repository) {
 			size += u.received
@@ -64,25 +66,15 @@ func (c *call) pending() (size int64) {
 	return size
 }
 
-// stored returns the size in bytes of the content of the repositories to which the account may push, with blobs that no
-// manifest names yet. Content that several images share counts once. The layers of unpacked images count although garbage
-// collection may have removed them: their unpacked form takes more.
-func (c *call) stored() (int64, error) {
-	references, err := c.store.References()
-	if err != nil {
-		return 0, err
-	}
+// usage returns the sizes in bytes of the content of the repositories to which the account may push, with blobs that no
+// manifest names yet, and of the unfinished uploads. Content that several images share counts once. The layers of unpacked
+// images count although garbage collection may have removed them: their unpacked form takes more.
+func (c *call) usage() (stored, pending int64, err error) {
 	sizes := map[v1.Hash]int64{}
-	for _, reference := range references {
-		if repository, _, ok := c.own(reference.Name); !ok || !c.grant.Push(repository) {
-			continue
-		}
-		if err := c.store.Reachable(reference.Target, func(d v1.Descriptor) { sizes[d.Digest] = d.Size }); err != nil {
-			return 0, err
-		}
-	}
+	// The end of an upload moves its blob under this lock. A manifest moves blobs from uploaded to the references, which
+	// are therefore read afterwards: a blob that both contain counts once.
 	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	pending = c.pendingLocked()
 	for key := range c.uploaded {
 		repository, text, _ := strings.Cut(key, "@")
 		digest, err := v1.NewHash(text)
@@ -90,17 +82,29 @@ func (c *call) stored() (int64, error) {
 			continue
 		}
 		size, found := c.store.Has(digest)
-		if !found { // garbage collection has removed it
+		if !found { // Garbage collection has removed it.
 			delete(c.uploaded, key)
 			continue
 		}
 		sizes[digest] = size
 	}
-	var sum int64
-	for _, size := range sizes {
-		sum += size
+	c.mutex.Unlock()
+	references, err := c.store.References()
+	if err != nil {
+		return 0, 0, err
 	}
-	return sum, nil
+	for _, reference := range references {
+		if repository, _, ok := c.own(reference.Name); !ok || !c.grant.Push(repository) {
+			continue
+		}
+		if err := c.store.Reachable(reference.Target, func(d v1.Descriptor) { sizes[d.Digest] = d.Size }); err != nil {
+			return 0, 0, err
+		}
+	}
+	for _, size := range sizes {
+		stored += size
+	}
+	return stored, pending, nil
 }
 
 // checkBlobs returns an error if the account has uploaded too many blobs that no manifest names yet.
