@@ -282,7 +282,3 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.0 // indirect
 )
-
-// Later versions fill tables of 3 MB at the start of each program, which takes 17 ms. Each run of Pulumi starts strata
-// several times, as its plugins.
-replace github.com/mattn/go-runewidth => github.com/mattn/go-runewidth v0.0.23
