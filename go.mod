@@ -70,6 +70,7 @@ require (
 )
 
 require (
+	github.com/CycloneDX/cyclonedx-go v0.11.0 // indirect
 	github.com/chromedp/cdproto v0.159.0 // indirect
 	github.com/docker/cli v29.7.2+incompatible // indirect
 	github.com/docker/docker-credential-helpers v0.9.5 // indirect

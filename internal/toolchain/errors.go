@@ -81,7 +81,8 @@ func explain(err error, cache string) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("no Go on PATH: Strata builds its tools from source: install Go from https://go.dev/dl and put it on PATH")
+		return errors.New("no Go on PATH, and not all tools are in the cache: take the prebuilt ones from a release with `strata toolchain fetch`, " +
+			"or install Go from https://go.dev/dl, put it on PATH, and Strata builds them")
 	case errors.Is(err, syscall.ENOSPC), strings.Contains(output, "no space left on device"),
 		errors.Is(err, syscall.EDQUOT), strings.Contains(output, "disk quota exceeded"):
 		return fmt.Errorf("the disk is full: free some space for %s and for Go's own caches (go env GOCACHE GOMODCACHE)", cache)
