@@ -51,9 +51,13 @@ func Open(ctx context.Context, source, name string) (io.ReadCloser, error) {
 
 // Printable returns a source without passwords and tokens, for messages.
 func Printable(source string) string {
-	u, err := url.Parse(source)
-	if err != nil || u.Host == "" {
+	scheme, _, ok := strings.Cut(source, "://")
+	if !ok {
 		return source
+	}
+	u, err := url.Parse(source)
+	if err != nil {
+		return scheme + "://..."
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
@@ -153,11 +157,11 @@ func (r *remote) connect() error {
 	body, err := r.request(ctx)
 	if err != nil {
 		watch.Stop()
-		cancel()
-		if r.ctx.Err() != nil {
+		defer cancel()
+		switch {
+		case r.ctx.Err() != nil:
 			return context.Cause(r.ctx)
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return fmt.Errorf("the server sends nothing for %s", r.stalled)
 		}
 		return err
