@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	platforms := flags.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64", "build the command for these `platforms`")
 	key := flags.String("key", os.Getenv(keyVariable), "sign with the private key in this `file`; by default, with the file or the key in "+keyVariable)
 	flags.Lookup("key").DefValue = "" // The default may be the key itself, which no help may show.
+	bundles := flags.String("bundles", "", "adopt the bundles of other platforms from this `folder`")
 	modified := flags.Bool("modified", false, "allow changes that are not committed")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -42,7 +43,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o := release.Options{Root: root, Out: *folder, Platforms: strings.Fields(*platforms), Modified: *modified, Log: out}
+	o := release.Options{Root: root, Out: *folder, Platforms: strings.Fields(*platforms), Bundles: *bundles, Modified: *modified, Log: out}
 	if *key != "" {
 		if o.Key, err = release.ReadKey(*key); err != nil {
 			return err

@@ -4,6 +4,8 @@ package buildinfo
 import (
 	"runtime"
 	"runtime/debug"
+
+	"golang.org/x/mod/module"
 )
 
 // Version is the version of Strata, and the tag of the operator's image.
@@ -16,7 +18,8 @@ var commit, modified string
 // Info describes a build of Strata.
 type Info struct {
 	Version string `json:"version"`
-	// Commit is the full hash of the commit, or empty if the build does not know it.
+	// Commit is the full hash of the commit, its first 12 digits after a `go install` of that commit, or empty if the build
+	// does not know it.
 	Commit string `json:"commit,omitempty"`
 	// Modified says that the files differed from the commit.
 	Modified bool   `json:"modified"`
@@ -43,6 +46,9 @@ func fromGo(build *debug.BuildInfo) (commit string, modified bool) {
 		case "vcs.modified":
 			modified = s.Value == "true"
 		}
+	}
+	if commit == "" && module.IsPseudoVersion(build.Main.Version) {
+		commit, _ = module.PseudoVersionRev(build.Main.Version) // The go command has downloaded the commit.
 	}
 	return commit, modified
 }

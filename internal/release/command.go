@@ -69,7 +69,7 @@ func (o Options) command(ctx context.Context, c commit, platform, digest string)
 	}
 	note := ", with the digest of its bundle"
 	if digest == "" {
-		note = ", without a bundle: run `make release` on that platform to build its tools"
+		note = ", without a bundle: BUNDLES names a folder with those of other platforms"
 	}
 	o.log("%s.tar.gz: built in %s%s", filepath.Base(base), time.Since(began).Round(time.Second), note)
 	return o.materials(base, "strata", c.time, []string{program})

@@ -26,6 +26,9 @@ type Options struct {
 	Out string
 	// Platforms are the platforms of the command, each GOOS/GOARCH.
 	Platforms []string
+	// Bundles is a folder with the bundles of other platforms, and their manifests, from releases of the same commit on those
+	// platforms. The release adopts those of Platforms. Empty means none.
+	Bundles string
 	// Modified allows changes that are not committed. The command then reports them.
 	Modified bool
 	// Key signs the checksums. Nil leaves them unsigned.
@@ -41,6 +44,9 @@ var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/a
 const (
 	sumsName      = "SHA256SUMS"
 	signatureName = "SHA256SUMS.sig"
+
+	manifestSuffix  = ".manifest.json"
+	materialsSuffix = ".cdx.json"
 )
 
 // Build builds the release. The bundle comes first, because the command for this platform contains the digest of the bundle's
@@ -61,9 +67,11 @@ func Build(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, platform := range o.Platforms {
-		own := ""
-		if platform == prebuilt.ThisPlatform() {
-			own = digest
+		own := digest
+		if platform != prebuilt.ThisPlatform() {
+			if own, err = o.adopt(platform); err != nil {
+				return err
+			}
 		}
 		if err := o.command(ctx, commit, platform, own); err != nil {
 			return err
@@ -118,7 +126,7 @@ func (o Options) bundle(ctx context.Context, c commit) (string, error) {
 	}
 	o.log("%s: %d tools, manifest %s", name, len(tools.Names()), digest)
 	base := filepath.Join(o.Out, strings.TrimSuffix(name, prebuilt.Extension))
-	if err := os.WriteFile(base+".manifest.json", content, 0o644); err != nil {
+	if err := os.WriteFile(base+manifestSuffix, content, 0o644); err != nil {
 		return "", err
 	}
 	var programs []string
@@ -134,13 +142,42 @@ func (o Options) bundle(ctx context.Context, c commit) (string, error) {
 	return digest, o.materials(base, "strata-tools", c.time, programs)
 }
 
+// adopt copies the bundle of another platform into the release, and returns the digest of its manifest. Without the bundle,
+// the digest is empty.
+func (o Options) adopt(platform string) (digest string, err error) {
+	name := prebuilt.FileName(buildinfo.Version, platform)
+	base := strings.TrimSuffix(name, prebuilt.Extension)
+	archive, err := os.Open(filepath.Join(o.Bundles, name))
+	if o.Bundles == "" || errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer archive.Close()
+	content, err := os.ReadFile(filepath.Join(o.Bundles, base+manifestSuffix))
+	if err != nil {
+		return "", fmt.Errorf("adopt the bundle of %s: %w", platform, err)
+	}
+	if digest, err = prebuilt.Verify(archive, content, platform); err != nil {
+		return "", fmt.Errorf("adopt the bundle of %s: %s: %w", platform, archive.Name(), err)
+	}
+	for _, file := range []string{name, base + manifestSuffix, base + materialsSuffix} {
+		if err := copyFile(filepath.Join(o.Bundles, file), filepath.Join(o.Out, file)); err != nil {
+			return "", fmt.Errorf("adopt the bundle of %s: %w", platform, err)
+		}
+	}
+	o.log("%s: adopted, manifest %s", name, digest)
+	return digest, nil
+}
+
 // materials writes the bill of materials of programs.
 func (o Options) materials(base, name string, made time.Time, programs []string) error {
 	document, err := bom(name, buildinfo.Version, made, programs)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(base+".cdx.json", document, 0o644)
+	return os.WriteFile(base+materialsSuffix, document, 0o644)
 }
 
 // sign writes the checksums, and with a key their signature.

@@ -2,14 +2,8 @@ package release
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
 
 func write(t *testing.T, path, content string) string {
@@ -30,25 +27,6 @@ func write(t *testing.T, path, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// pemOf returns a private key in PEM.
-func pemOf(t *testing.T, key any) string {
-	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-}
-
-func newKey(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }
 
 func TestTheSameFilesGiveTheSameArchive(t *testing.T) {
@@ -127,89 +105,6 @@ func TestModulesOfAProgram(t *testing.T) {
 	}
 }
 
-// TestOpensslVerifiesTheSignature follows the steps that docs/releases.md gives to users.
-func TestOpensslVerifiesTheSignature(t *testing.T) {
-	openssl, err := exec.LookPath("openssl")
-	if err != nil {
-		t.Skip("needs openssl")
-	}
-	private := newKey(t, elliptic.P256())
-	key, err := ReadKey(pemOf(t, private))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature, err := key.Sign([]byte("sums"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := base64.StdEncoding.DecodeString(string(signature))
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(private.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	public := write(t, filepath.Join(dir, "strata.pub"), string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
-	file := write(t, filepath.Join(dir, "raw"), string(raw))
-	for content, want := range map[string]bool{"sums": true, "changed": false} {
-		out, err := exec.CommandContext(t.Context(), openssl, "dgst", "-sha256", "-verify", public, "-signature", file,
-			write(t, filepath.Join(dir, content), content)).CombinedOutput()
-		if (err == nil) != want {
-			t.Errorf("openssl says of %s: %s", content, out)
-		}
-	}
-	again, err := key.Sign([]byte("sums"))
-	if err != nil || !bytes.Equal(again, signature) {
-		t.Errorf("the second signature differs, or: %v", err)
-	}
-}
-
-func TestKeys(t *testing.T) {
-	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := newKey(t, elliptic.P256())
-	sec1, err := x509.MarshalECPrivateKey(good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const secret = "c2VjcmV0LXNlY3JldC1zZWNyZXQ="
-	for name, test := range map[string]struct{ text, says string }{
-		"PKCS #8":           {pemOf(t, good), ""},
-		"a file":            {write(t, filepath.Join(t.TempDir(), "key"), pemOf(t, good)), ""},
-		"SEC 1":             {string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: sec1})), ""},
-		"another curve":     {pemOf(t, newKey(t, elliptic.P384())), "is not an ECDSA key on the curve P-256: create a key with `openssl"},
-		"another algorithm": {pemOf(t, edwards), "is not an ECDSA key"},
-		"a missing file":    {"/nowhere/key", "neither a key in PEM format nor a file that can be read (no such file or directory)"},
-		"a key without PEM": {secret, "neither a key in PEM format nor a file"},
-		"a file without a key": {
-			write(t, filepath.Join(t.TempDir(), "other"), secret), "is not in PEM format",
-		},
-		"an encrypted key": {string(pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED SIGSTORE PRIVATE KEY", Bytes: []byte(secret)})), "encrypted keys, public keys and certificates"},
-		"a damaged key":    {string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte(secret)})), `is a PEM block "PRIVATE KEY": `},
-		"half a PEM block": {"-----BEGIN PRIVATE KEY-----\n" + secret, "is not in PEM format"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			key, err := ReadKey(test.text)
-			if test.says == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if print, err := key.Fingerprint(); err != nil || len(print) != 64 {
-					t.Errorf("the fingerprint is %q, %v", print, err)
-				}
-				return
-			}
-			if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("the error is %v, want one line with %q", err, test.says)
-			}
-		})
-	}
-}
-
 // repository returns a Git repository with one commit.
 func repository(t *testing.T) string {
 	t.Helper()
@@ -264,6 +159,67 @@ func TestReleasesThatAreNotBuilt(t *testing.T) {
 			test.options.Log = io.Discard
 			if err := Build(t.Context(), test.options); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("the error is %v, want %q", err, test.says)
+			}
+		})
+	}
+}
+
+// TestBundlesOfOtherPlatformsAreAdopted gives a release a bundle that another machine has built.
+func TestBundlesOfOtherPlatformsAreAdopted(t *testing.T) {
+	const platform = "plan9/mips"
+	folder := t.TempDir()
+	tool := write(t, filepath.Join(folder, "tools", "etcd"), "a program")
+	tools := []prebuilt.Tool{{Name: "etcd", Version: "v1.0.0"}}
+	files, err := prebuilt.Describe(filepath.Dir(tool), tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := prebuilt.New([]prebuilt.Group{{Name: "kubernetes", Folder: "kubernetes-0123456789abcdef", Tools: tools, Files: files}})
+	m.Platform = platform
+	manifest, digest, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := m.Write(&archive, func(prebuilt.Group) string { return filepath.Dir(tool) }); err != nil {
+		t.Fatal(err)
+	}
+	name := prebuilt.FileName(buildinfo.Version, platform)
+	base := strings.TrimSuffix(name, prebuilt.Extension)
+	for label, test := range map[string]struct {
+		archive, manifest, asked string
+		want, says               string
+	}{
+		"a good one":                    {archive.String(), string(manifest), platform, digest, ""},
+		"none":                          {"", "", "plan9/arm", "", ""},
+		"one with another manifest":     {archive.String(), string(manifest) + "\n", platform, "", "its manifest has the SHA-256 digest"},
+		"one without a manifest":        {archive.String(), "", platform, "", "manifest.json: no such file"},
+		"one that is cut":               {archive.String()[:archive.Len()-40], string(manifest), platform, "", "it ends too early"},
+		"one of a third platform":       {archive.String(), string(manifest), "plan9/arm", "", "its tools are for plan9/mips"},
+		"one without bill of materials": {archive.String(), string(manifest), platform, "", "cdx.json: no such file"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			o := Options{Bundles: t.TempDir(), Out: t.TempDir(), Log: io.Discard}
+			name, base := name, base
+			if test.says != "" && test.asked != platform {
+				name = prebuilt.FileName(buildinfo.Version, test.asked)
+				base = strings.TrimSuffix(name, prebuilt.Extension)
+			}
+			if test.archive != "" {
+				write(t, filepath.Join(o.Bundles, name), test.archive)
+			}
+			if test.manifest != "" {
+				write(t, filepath.Join(o.Bundles, base+manifestSuffix), test.manifest)
+			}
+			if !strings.Contains(label, "without bill") {
+				write(t, filepath.Join(o.Bundles, base+materialsSuffix), "{}")
+			}
+			got, err := o.adopt(test.asked)
+			if got != test.want || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("the digest is %q, %v, want %q, %q", got, err, test.want, test.says)
+			}
+			if adopted, err := os.ReadDir(o.Out); err != nil || test.want != "" && len(adopted) != 3 {
+				t.Errorf("the release contains %v, %v", adopted, err)
 			}
 		})
 	}

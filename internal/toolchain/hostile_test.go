@@ -106,7 +106,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		says   string
 	}{
 		"a changed manifest": {func(e []entry) []entry { e[0].content += "\n"; return e }, "its manifest has the SHA-256 digest "},
-		"a changed tool":     {func(e []entry) []entry { e[1].content = strings.ToUpper(e[1].content); return e }, "has the SHA-256 digest "},
+		"a changed tool":     {func(e []entry) []entry { e[1].content = strings.ToUpper(e[1].content); return e }, "it has the SHA-256 digest "},
 		"a longer tool":      {func(e []entry) []entry { e[1].content += "x"; return e }, "where its manifest lists blobs/"},
 		"a huge tool":        {func(e []entry) []entry { e[1].content = strings.Repeat("x", 64<<20); return e }, "(67108864 bytes) where its manifest lists"},
 		"a huge manifest":    {func(e []entry) []entry { e[0].content = strings.Repeat(" ", 2<<20); return e }, "it does not begin with manifest.json"},

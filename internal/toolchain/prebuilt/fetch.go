@@ -61,6 +61,21 @@ func (r Request) Fetch(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
+// Verify reads a whole bundle, and returns an error unless it has this manifest, is for the platform, and contains nothing
+// but the manifest's files. It returns the digest of the manifest.
+func Verify(archive io.Reader, manifest []byte, platform string) (digest string, err error) {
+	digest = digestOf(manifest)
+	reader, err := Read(archive, digest)
+	if err != nil {
+		return "", err
+	}
+	defer reader.Close()
+	if reader.Manifest.Platform != platform {
+		return "", fmt.Errorf("its tools are for %s", reader.Manifest.Platform)
+	}
+	return digest, reader.walk(func(b blob) error { return copyVerified(io.Discard, reader.archive, b) })
+}
+
 // offers returns an error unless the bundle contains all tools of a group, for this platform and with the same pins.
 func (m Manifest) offers(wanted Group) error {
 	if m.Platform != ThisPlatform() {

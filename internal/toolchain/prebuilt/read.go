@@ -79,6 +79,21 @@ func (r *Reader) Extract(dir string, names []string, report func(done, all int64
 			wanted[f.SHA256] = append(wanted[f.SHA256], place{filepath.Join(dir, g.Folder, filepath.FromSlash(f.Path)), mode})
 		}
 	}
+	return r.walk(func(b blob) error {
+		places := wanted[b.digest]
+		if len(places) == 0 {
+			return nil // Next skips the content.
+		}
+		counted := &counter{reader: r.archive, add: func(n int64) {
+			done += n
+			report(done, all)
+		}}
+		return write(counted, b, places)
+	})
+}
+
+// walk calls visit for each entry. It returns an error for any entry that the manifest does not describe.
+func (r *Reader) walk(visit func(blob) error) error {
 	for _, b := range r.Manifest.blobs() {
 		entry, err := r.archive.Next()
 		switch {
@@ -89,15 +104,7 @@ func (r *Reader) Extract(dir string, names []string, report func(done, all int64
 		case entry.Name != blobs+b.digest || entry.Typeflag != tar.TypeReg || entry.Size != b.size:
 			return fmt.Errorf("it contains %q (%d bytes) where its manifest lists %s (%d bytes): somebody changed it", entry.Name, entry.Size, blobs+b.digest, b.size)
 		}
-		places := wanted[b.digest]
-		if len(places) == 0 {
-			continue // Next skips the content.
-		}
-		counted := &counter{reader: r.archive, add: func(n int64) {
-			done += n
-			report(done, all)
-		}}
-		if err := write(counted, b, places); err != nil {
+		if err := visit(b); err != nil {
 			return err
 		}
 	}
@@ -130,15 +137,8 @@ func write(content io.Reader, b blob, places []place) error {
 		return err
 	}
 	defer file.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(file, hash), content); err != nil {
-		if _, system := errors.AsType[*os.PathError](err); system {
-			return err
-		}
-		return unreadable(err)
-	}
-	if found := hex.EncodeToString(hash.Sum(nil)); found != b.digest {
-		return fmt.Errorf("%s has the SHA-256 digest %s, not %s: somebody changed it", filepath.Base(first.path), found, b.digest)
+	if err := copyVerified(file, content, b); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(first.path), err)
 	}
 	if err := file.Close(); err != nil {
 		return err
@@ -147,6 +147,18 @@ func write(content io.Reader, b blob, places []place) error {
 		if err := os.Link(first.path, p.path); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// copyVerified copies a content, and returns an error unless it has its digest.
+func copyVerified(to io.Writer, content io.Reader, b blob) error {
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(to, hash), content); err != nil {
+		return unreadable(err)
+	}
+	if found := hex.EncodeToString(hash.Sum(nil)); found != b.digest {
+		return fmt.Errorf("it has the SHA-256 digest %s, not %s: somebody changed it", found, b.digest)
 	}
 	return nil
 }

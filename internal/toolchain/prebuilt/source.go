@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -35,18 +36,27 @@ func Open(ctx context.Context, source, name string) (io.ReadCloser, error) {
 		}
 		return openURL(ctx, u, stalled, pause)
 	}
-	info, err := os.Stat(source)
-	if err == nil && info.IsDir() {
+	if info, err := os.Stat(source); err == nil && info.IsDir() {
 		source = filepath.Join(source, name)
-		info, err = os.Stat(source)
 	}
+	return openFile(source)
+}
+
+// openFile opens a regular file. It never waits for the writer of a pipe.
+func openFile(name string) (io.ReadCloser, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", source)
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
-	return os.Open(source)
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // Printable returns a source without passwords and tokens, for messages.
