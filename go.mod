@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cloud.google.com/go/compute/metadata v0.9.0
+	github.com/CycloneDX/cyclonedx-go v0.11.0
 	github.com/blang/semver v3.5.1+incompatible
 	github.com/chromedp/chromedp v0.23.0
 	github.com/erofs/go-erofs v0.3.1
