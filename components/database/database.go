@@ -21,6 +21,7 @@ import (
 	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
@@ -52,8 +53,9 @@ type DatabaseArgs struct {
 	Instance pulumi.StringInput `pulumi:"instance"`
 	// Project is the Google Cloud project of the instance; nil means the project of the Google Cloud provider.
 	Project pulumi.StringInput `pulumi:"project,optional"`
-	// Charset and Collation are MySQL's names of the database's character set and collation; nil means MySQL's defaults.
-	Charset   pulumi.StringInput `pulumi:"charset,optional"`
+	// Charset is MySQL's name of the database's character set; nil means MySQL's default.
+	Charset pulumi.StringInput `pulumi:"charset,optional"`
+	// Collation is MySQL's name of the database's collation; nil means the default of the character set.
 	Collation pulumi.StringInput `pulumi:"collation,optional"`
 	// SecretName is the name of the Secret; nil means the resource's name.
 	SecretName pulumi.StringInput `pulumi:"secretName,optional"`
@@ -90,7 +92,7 @@ func NewDatabase(ctx *pulumi.Context, name string, args *DatabaseArgs, opts ...p
 	}
 	database := &Database{}
 	properties := pulumi.Map{"name": args.Name, "instance": args.Instance}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, database, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, database, opts...); err != nil {
 		return nil, fmt.Errorf("create database %s: %w", name, err)
 	}
 	if err := database.populate(ctx, name, args); err != nil {

@@ -3,7 +3,6 @@ package plugin
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
@@ -30,6 +29,7 @@ func TestTheSchemaDescribesTheArgsAndTheComponents(t *testing.T) {
 		Types:       map[string]pschema.ComplexTypeSpec{}, Resources: map[string]pschema.ResourceSpec{},
 	}}
 	for token, c := range components() {
+		g.owner = token
 		g.spec.Resources[token] = g.resource(c)
 	}
 	want, err := json.MarshalIndent(g.spec, "", "  ")
@@ -69,6 +69,9 @@ type generator struct {
 	t    *testing.T
 	docs map[string]map[string]typeDoc // by the package's path and the type's name
 	spec pschema.PackageSpec
+
+	// owner is the token of the component. The tokens of the types in its arguments begin with it.
+	owner string
 }
 
 func (g *generator) resource(c component) pschema.ResourceSpec {
@@ -143,7 +146,7 @@ func (g *generator) typeOf(of reflect.Type) pschema.TypeSpec {
 		items := g.typeOf(of.Elem())
 		plain.Type, plain.AdditionalProperties = "object", &items
 	case reflect.Struct:
-		token := fmt.Sprintf("%s:index:%s", Name, of.Name())
+		token := g.owner + of.Name()
 		properties, required := g.properties(of)
 		g.spec.Types[token] = pschema.ComplexTypeSpec{ObjectTypeSpec: pschema.ObjectTypeSpec{
 			Type: "object", Description: g.doc(of).text, Properties: properties, Required: required,
