@@ -202,33 +202,6 @@ func (j *judgement) commit(id string) error {
 	return refuseFor(id, problems...)
 }
 
-// build tries the builds of an update's commit that Flux would see after the push, and adds what it finds to the findings.
-func (j *judgement) build(each update) error {
-	if each.deletes() {
-		return nil
-	}
-	tree, err := j.objects.treeOf(each.new)
-	if err != nil || tree == "" || j.built[tree] {
-		return err
-	}
-	j.built[tree] = true
-	if j.findings.syncs == nil {
-		j.findings.syncs = j.Syncs(j.ctx, j.repository)
-	}
-	specs := make([]trial.Sync, len(j.findings.syncs))
-	for i, sync := range j.findings.syncs {
-		specs[i] = sync.Spec
-	}
-	problems, built, err := j.trial.Build(&files{objects: j.objects, root: tree}, specs)
-	if err != nil {
-		return err
-	}
-	if len(problems) > 0 {
-		return refuseFor(each.new, problems...)
-	}
-	return j.note(each, tree, built)
-}
-
 // lines runs git and calls each for the lines of its output, until the first error.
 func (j *judgement) lines(args []string, each func(string) error) error {
 	ctx, cancel := context.WithCancel(j.ctx)
