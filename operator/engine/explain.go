@@ -15,16 +15,17 @@ import (
 // explain rewrites the message of a failure so that it refers to files in the project's source. The run's folder no longer
 // exists when somebody reads the message.
 func (r *run) explain(failure *Error) {
-	where := message.InProgram(r.Program)
-	if r.Source != nil {
-		where = r.inFiles()
-		if found := schemaFault(failure); found != nil {
-			data, _ := project.ReadFile(r.files, r.project.File)
-			failure.Message = message.Place(r.project.File, message.LineOf(data, found.path...), found.message)
-			return
-		}
+	if r.Source == nil {
+		text := message.Explain(failure.Message, message.InProgram(r.Program))
+		failure.Message = r.relative(message.Properties(r.Program, text))
+		return
 	}
-	failure.Message = r.relative(message.Explain(failure.Message, where))
+	if found := schemaFault(failure); found != nil {
+		data, _ := project.ReadFile(r.files, r.project.File)
+		failure.Message = message.Place(r.project.File, message.LineOf(data, found.path...), found.message)
+		return
+	}
+	failure.Message = r.relative(message.Explain(failure.Message, r.inFiles()))
 }
 
 // relative replaces paths in the run's folder with paths in the project's source.

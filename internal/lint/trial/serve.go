@@ -128,13 +128,24 @@ func judge(folder string, repository fs.FS, asked request) (message, error) {
 	switch {
 	case err != nil:
 		// The build fails in the same way in the cluster.
-		return message{Built: Built{Failure: strings.ToValidUTF8(err.Error(), "?")}}, nil
+		return message{Built: Built{Failure: failure(artifact, err)}}, nil
 	case made.objects > asked.Limits.Objects:
 		return problem("Folder ."+name, fmt.Sprintf("builds %d objects, more than the limit of %d", made.objects, asked.Limits.Objects)), nil
 	case made.bytes > asked.Limits.Bytes:
 		return problem("Folder ."+name, fmt.Sprintf("builds %d MB, more than the limit of %d MB", made.bytes>>20, asked.Limits.Bytes>>20)), nil
 	}
 	return message{Built: Built{Unlisted: made.unlisted}}, nil
+}
+
+// failure returns the error of a build without the folder of the artifact, and with the line of the file if the file is not
+// valid YAML.
+func failure(artifact string, err error) string {
+	real, failed := filepath.EvalSymlinks(artifact)
+	if failed != nil {
+		real = artifact
+	}
+	text := strings.NewReplacer(artifact+"/", "", real+"/", "", artifact, "", real, "").Replace(err.Error())
+	return strings.ToValidUTF8(inFile(artifact, text), "?")
 }
 
 // problem returns a result with one problem.

@@ -3,6 +3,7 @@ package trial_test
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,8 @@ func TestABuildNamesTheManifestsThatItDoesNotRead(t *testing.T) {
 		"a file that contains no object":   {map[string]string{"kustomization.yaml": "resources: []", "values.yaml": "image: x\nkind: y\n"}, "", nil, ""},
 		"a file that Flux ignores":         {map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "/b.yaml", "b.yaml": other}, "", nil, ""},
 		"a build that fails":               {map[string]string{"kustomization.yaml": "resources: [c.yaml]", "b.yaml": other}, "", nil, "c.yaml"},
+		"a document that is not YAML":      {map[string]string{"a.yaml": "a: b\n---\nc: d\n---\ne: f\nx: [\n"}, "", nil, "a.yaml"},
+		"a second document that is broken": {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n---\n" + "e: f\nx: [\n"}, "", nil, "a.yaml is not valid YAML: did not find expected node content (line 4)"},
 		"a name with an escape sequence":   {map[string]string{"kustomization.yaml": "resources: []", "\x1b[2J.yaml": other}, "", []string{"\x1b[2J.yaml"}, ""},
 		"more files than the result names": {many, "", nil, ""},
 	} {
@@ -245,6 +248,9 @@ func TestABuildNamesTheManifestsThatItDoesNotRead(t *testing.T) {
 				t.Errorf("%s: %d files are named", name, len(got.Unlisted))
 			}
 			continue
+		}
+		if strings.Contains(got.Failure, "artifact-") || strings.Contains(got.Failure, os.TempDir()) {
+			t.Errorf("%s: the failure names a folder of the trial: %s", name, got.Failure)
 		}
 		if !slices.Equal(got.Unlisted, each.want) || !strings.Contains(got.Failure, each.failure) || (got.Failure == "") != (each.failure == "") {
 			t.Errorf("%s: %+v", name, got)

@@ -41,8 +41,9 @@ var refused = []string{"BuildFailed", "ReconciliationFailed"}
 // Result waits until ctx ends at the latest, and returns the result as one line. It passes what it waits for to say, each
 // cause once.
 func (p Push) Result(ctx context.Context, say func(line string)) string {
-	var last, waitingFor string
+	var last, waitingFor, failing string
 	var since time.Time
+	said := map[string]bool{}
 	for {
 		state, err := p.Look(ctx)
 		cause, unready := p.cause(state.Report)
@@ -50,11 +51,11 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 		case ctx.Err() != nil:
 			return p.unfinished(last)
 		case err != nil:
-			waitingFor, since = "reading the status fails: "+err.Error(), time.Time{}
+			waitingFor, failing = "reading the status fails: "+err.Error(), ""
 		case state.Replaced:
 			return fmt.Sprintf("a later push has replaced the commit: see `%s`", p.Command)
 		case !state.Tried:
-			waitingFor, since = "Flux has not applied the commit yet", time.Time{}
+			waitingFor, failing = "Flux has not applied the commit yet", ""
 			if unready && cause.Layer != status.LayerTeam {
 				waitingFor += ": " + cause.Cause()
 			}
@@ -62,16 +63,18 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 			return p.Ready
 		default:
 			waitingFor = cause.Cause()
-			if waitingFor != last || since.IsZero() {
-				since = time.Now()
-			}
-			if p.isFinal(cause, time.Since(since)) {
+			// The words of a failure change while its object is tried again.
+			if object := cause.Ref(); cause.Progressing() {
+				failing = ""
+			} else if object != failing {
+				failing, since = object, time.Now()
+			} else if p.isFinal(cause, time.Since(since)) {
 				return "not ready: " + waitingFor
 			}
 		}
-		if waitingFor != last {
-			say(waitingFor)
-			last = waitingFor
+		if last = waitingFor; !said[last] {
+			said[last] = true
+			say(last)
 		}
 		select {
 		case <-time.After(p.Every):
@@ -81,11 +84,8 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 	}
 }
 
-// isFinal reports whether a cause that has lasted for some time is the result.
+// isFinal reports whether a failure that has lasted for some time is the result.
 func (p Push) isFinal(cause status.Item, lasted time.Duration) bool {
-	if cause.Progressing() {
-		return false
-	}
 	// Flux repeats an apply, but neither a policy nor a build changes its mind about the same commit.
 	return cause.Kind == "Kustomization" && slices.Contains(refused, cause.Reason) && lasted >= p.Every || lasted >= p.Patience
 }
