@@ -16,7 +16,7 @@ var (
 	// unassignable finds the path of the fault, if the message begins with one, the type, its properties and the reasons.
 	unassignable    = regexp.MustCompile(`^(?:(\S+): )?([^ ]+:[^ ]+:[^ ]+) is not assignable from (\{.*?\}) Cannot assign '.*?' to '[^']*': (.*)$`)
 	missingProperty = regexp.MustCompile(`Missing required property '([^']+)'`)
-	wrongType       = regexp.MustCompile(`(?:^|\s)([\w-]+): Cannot assign '([^']*)' to '([^']*)'`)
+	wrongType       = regexp.MustCompile(`(?:^|\s)([\w-]+): Cannot assign (?:type )?'([^']*)' to (?:type )?'([^']*)'`)
 	unknownProperty = regexp.MustCompile(`Property (\S+) does not exist on '([^']+)' Cannot assign '.*?' to '[^']*': Existing properties are: (.*?)(?: and \d+ others?)?(?: Error: .*)?$`)
 	// laterErrors begins the further errors of the same run.
 	laterErrors = regexp.MustCompile(` Error: .*$`)
