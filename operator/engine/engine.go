@@ -50,6 +50,9 @@ type Engine struct {
 	shared atomic.Pointer[string]
 
 	crypters settings.Crypters
+
+	// created holds the databases and users that active runs may create.
+	created creations
 }
 
 // Run runs one operation. When ctx ends, Run lets pulumi stop gracefully: pulumi
@@ -88,13 +91,15 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	r := &run{
 		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),
-		located: located, crypters: &e.crypters,
+		located: located, crypters: &e.crypters, created: &e.created,
 	}
 	defer r.close()
+	defer e.created.release(r)
 	for _, step := range []func() error{
 		r.write,
 		func() error { return r.fetch(ctx) },
 		r.boundState,
+		func() error { return r.checkOwners(ctx) },
 		func() error { return r.share(e.shared.Load()) },
 	} {
 		if err := step(); err != nil {
@@ -177,6 +182,7 @@ type run struct {
 	located backend.Backend
 
 	crypters *settings.Crypters
+	created  *creations
 }
 
 // state returns the stack's state in its backend.
