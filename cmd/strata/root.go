@@ -14,9 +14,9 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/buildinfo"
-	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exitFailed
 	}
 	fmt.Fprintf(io.err, "strata: %s\n", render.Error(err))
-	if teams := (*lifecycle.TeamsError)(nil); errors.As(err, &teams) {
+	if teams := (*wait.TeamsError)(nil); errors.As(err, &teams) {
 		return exitTeams
 	}
 	return exitFailed

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,13 +12,14 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func newUp(io streams) *cobra.Command {
 	var t target
 	var o output
-	waitFor := string(lifecycle.WaitAll)
+	waitFor := wait.All
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run every layer in order, then wait until Flux and the Stacks are ready",
@@ -69,16 +69,13 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			if err != nil {
 				return err
 			}
-			if what := lifecycle.WaitFor(waitFor); what != lifecycle.WaitAll && what != lifecycle.WaitPlatform {
-				return usageError{fmt.Errorf("--wait %q: use %s or %s", waitFor, lifecycle.WaitPlatform, lifecycle.WaitAll)}
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
 			}
 			began := time.Now()
 			show := progress.New(io.err)
-			report, err := p.Up(command.Context(), show, lifecycle.WaitFor(waitFor))
+			report, err := p.Up(command.Context(), show, waitFor)
 			if err != nil {
 				return err
 			}
@@ -88,7 +85,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 				return err
 			}
 			if asJSON {
-				return render.JSON(io.out, upResult{report, steps(show), found})
+				return render.UpJSON(io.out, report, show, found)
 			}
 			lines, err := p.Describe(command.Context())
 			if err != nil {
@@ -105,7 +102,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 	t.bind(command)
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
-	command.Flags().StringVar(&waitFor, "wait", waitFor, "what to wait for: platform, or all for the platform and the teams")
+	command.Flags().Var(&waitFor, "wait", "what to wait for: platform, or all for the platform and the teams")
 	o.bind(command)
 	return command
 }

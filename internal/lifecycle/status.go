@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/graph"
 	"github.com/strata-platform/strata/internal/status/inspect"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -23,6 +25,21 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 // Watch is like Status, but uses the objects that watch has cached.
 func (p *Platform) Watch(ctx context.Context, watch *inspect.Watch) (status.Report, error) {
 	return p.report(ctx, watch.Report)
+}
+
+// WaitReady waits until what is ready, or has a fault that waiting does not fix. It calls waiting with the root cause. It
+// returns the last report on the platform and all teams. If only a team is not ready, the error is a [*wait.TeamsError].
+func (p *Platform) WaitReady(ctx context.Context, what wait.For, waiting func(status.Item)) (status.Report, error) {
+	var watch inspect.Watch
+	defer watch.Stop()
+	about := p.About()
+	return wait.Wait{
+		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
+		Sure:   p.Status,
+		Config: func(ctx context.Context) (*rest.Config, error) { return p.Config(ctx, false) },
+		Runs:   p.Alive,
+		Limit:  about.Ready, Every: about.Poll, Call: about.Call("status"),
+	}.Until(ctx, what, waiting)
 }
 
 // report returns the status of every layer. It reads the cluster by look.

@@ -6,11 +6,12 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/wait"
 )
 
 // Up runs every layer and waits until what is ready. It can run again at any time, and skips finished work. If only a team is
-// not ready, the error is a [*TeamsError].
-func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what WaitFor) (status.Report, error) {
+// not ready, the error is a [*wait.TeamsError].
+func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what wait.For) (status.Report, error) {
 	var report status.Report
 	// The check comes first and changes nothing, so Up does not change a machine on which it cannot finish.
 	if err := p.run(ctx, show, []Step{p.Check()}); err != nil {

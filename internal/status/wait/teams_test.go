@@ -1,4 +1,4 @@
-package lifecycle
+package wait
 
 import (
 	"context"
@@ -7,19 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// hurried is a target whose waits end soon.
-type hurried struct{ *testTarget }
-
-func (h hurried) About() About {
-	about := h.testTarget.About()
-	about.Ready = 300 * time.Millisecond
-	return about
-}
-
-func TestWhatUpWaitsFor(t *testing.T) {
+func TestAWaitForThePlatformOrForAll(t *testing.T) {
 	item := func(layer, kind, reason string) status.Item {
 		return status.Item{Layer: layer, Kind: kind, Name: "x", Ready: reason == "", Reason: reason}
 	}
@@ -27,9 +20,9 @@ func TestWhatUpWaitsFor(t *testing.T) {
 	stack, missing := item(status.LayerTeam, "Stack", "UpdateFailed"), item(status.LayerTeam, status.KindTeam, status.ReasonNotCreated)
 	source := item(status.LayerTeam, "GitRepository", "GitOperationFailed")
 	waits, done := item(status.LayerSync, "Deployment", "InProgress"), item(status.LayerTeam, "Stack", "")
-	const all, platform = WaitAll, WaitPlatform
+	const all, platform = All, Platform
 	for name, tc := range map[string]struct {
-		what    WaitFor
+		what    For
 		reports [][]status.Item // the last one repeats
 		want    string          // the beginning of the error
 		teams   bool
@@ -51,7 +44,11 @@ func TestWhatUpWaitsFor(t *testing.T) {
 				looks++
 				return status.NewReport(append([]status.Item{}, items...)), nil
 			}
-			report, err := New(hurried{newTestTarget(t, nil)}).waitReady(t.Context(), tc.what, look, look, func(status.Item) {})
+			w := Wait{
+				Look: look, Sure: look, Config: func(context.Context) (*rest.Config, error) { return nil, nil },
+				Limit: 300 * time.Millisecond, Every: time.Millisecond, Call: "strata status",
+			}
+			report, err := w.Until(t.Context(), tc.what, func(status.Item) {})
 			var teams *TeamsError
 			if errors.As(err, &teams) != tc.teams || (err == nil) != (tc.want == "") || err != nil && !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("the error is %v, want %s", err, tc.want)

@@ -1,4 +1,4 @@
-package engine
+package owners
 
 import (
 	"encoding/json"
@@ -22,8 +22,8 @@ func stateWith(resources ...string) string {
 	return `{"checkpoint": {"latest": {"resources": [` + strings.Join(list, ", ") + `]}}}`
 }
 
-// ownerRun returns a run of stack dev of project web in a folder of states.
-func ownerRun(t *testing.T, states, program string, created *creations) *run {
+// runOf returns a run of stack dev of a project in a folder of states.
+func runOf(t *testing.T, states, name, program string) *Run {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: web\nruntime: yaml\n"+program), 0o600); err != nil {
@@ -33,23 +33,36 @@ func ownerRun(t *testing.T, states, program string, created *creations) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { root.Close() })
+	defer root.Close()
 	read, err := project.Read(root, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{
-		mask: newMask(Request{}), files: root, project: *read, located: backend.Backend{Folder: "."}, created: created,
-		Request: Request{
-			Operation: Up, Project: "web", Stack: "dev", BackendFolder: states, Config: map[string]json.RawMessage{"instance": json.RawMessage(`"strata"`)},
-			Named: func(project, stack string) string {
-				if project == "shop" {
-					return "Stack shop"
-				}
-				return ""
-			},
+	declared, defaults, err := read.Databases(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Run{
+		Declared: declared, Defaults: defaults, Config: map[string]json.RawMessage{"instance": json.RawMessage(`"strata"`)},
+		State: backend.State{Backend: backend.Backend{Folder: "."}, Parent: states, Project: name, Stack: "organization/" + name + "/dev"},
+		Named: func(project, stack string) string {
+			if project == "shop" {
+				return "Stack shop"
+			}
+			return ""
 		},
 	}
+}
+
+// begin returns the message of the run's error, or "".
+func begin(t *testing.T, g *Registry, r *Run) string {
+	t.Helper()
+	end, err := g.Begin(t.Context(), r)
+	t.Cleanup(end)
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func TestASecondOwnerOfADatabaseOrUserIsRefused(t *testing.T) {
@@ -95,10 +108,7 @@ func TestASecondOwnerOfADatabaseOrUserIsRefused(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.state), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got := ""
-			if err := ownerRun(t, states, c.program, &creations{}).checkOwners(t.Context()); err != nil {
-				got = asError(err).Message
-			}
+			got := begin(t, &Registry{}, runOf(t, states, "web", c.program))
 			if got != c.want {
 				t.Errorf("the error is\n%s\nwant\n%s", got, c.want)
 			}
@@ -118,28 +128,28 @@ func TestAStackThatSharesAUserAlreadyStillRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := ownerRun(t, states, "resources: {u: {type: 'gcp:sql:User', properties: {name: web_a, instance: strata}}}", &creations{}).checkOwners(t.Context()); err != nil {
-		t.Error(err)
+	if got := begin(t, &Registry{}, runOf(t, states, "web", "resources: {u: {type: 'gcp:sql:User', properties: {name: web_a, instance: strata}}}")); got != "" {
+		t.Error(got)
 	}
 }
 
 func TestTwoRunsDoNotCreateTheSameUserAtOnce(t *testing.T) {
 	const program = "resources: {u: {type: 'gcp:sql:User', properties: {name: web_a, instance: strata}}}"
-	states, created := t.TempDir(), &creations{}
-	first, second, elsewhere := ownerRun(t, states, program, created), ownerRun(t, states, program, created), ownerRun(t, t.TempDir(), program, created)
-	second.Project = "shop"
-	if err := first.checkOwners(t.Context()); err != nil {
+	states, g := t.TempDir(), &Registry{}
+	first, second := runOf(t, states, "web", program), runOf(t, states, "other", program)
+	end, err := g.Begin(t.Context(), first)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := elsewhere.checkOwners(t.Context()); err != nil {
-		t.Errorf("a team is refused a user of another one: %v", err)
+	if got := begin(t, g, runOf(t, t.TempDir(), "other", program)); got != "" {
+		t.Errorf("a team is refused a user of another one: %s", got)
 	}
-	err := second.checkOwners(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "stack dev of project web creates it at this moment") {
-		t.Errorf("the second run is not refused: %v", err)
+	want := `resource "u" is the user web_a of instance strata, and stack dev of project web creates it at this moment: choose another name, or remove it from stack dev of project web first`
+	if got := begin(t, g, second); got != want {
+		t.Errorf("the second run is told %q", got)
 	}
-	created.release(first)
-	if err := second.checkOwners(t.Context()); err != nil {
-		t.Errorf("after the first run has ended without a user: %v", err)
+	end()
+	if got := begin(t, g, second); got != "" {
+		t.Errorf("after the first run has ended without a user: %s", got)
 	}
 }
