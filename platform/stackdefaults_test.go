@@ -52,7 +52,7 @@ func TestStacksAreFilledInWhereTheClusterServesIt(t *testing.T) {
 					}
 				}
 				if len(made) > 0 || len(text) > 512 {
-					t.Errorf("%d policies, and a text of %d characters, of which the kind accepts 512", len(made), len(text))
+					t.Errorf("%d policies, and a text of %d characters; the kind accepts 512", len(made), len(text))
 				}
 				return
 			}
