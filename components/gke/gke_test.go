@@ -83,7 +83,7 @@ func serving(endpoint, cert, key string) *pulumitest.Engine {
 			auth["clientCertificate"] = encoded(cert)
 			auth["clientKey"] = encoded(key)
 			return resource.PropertyMap{
-				"endpoint":   resource.NewProperty(endpoint), "masterVersion": resource.NewProperty("1.36.3-gke.100"),
+				"endpoint": resource.NewProperty(endpoint), "masterVersion": resource.NewProperty("1.36.3-gke.100"),
 				"masterAuth": resource.MakeSecret(resource.NewProperty(auth)),
 			}
 		},
