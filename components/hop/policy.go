@@ -26,6 +26,9 @@ type Policy struct {
 	Sources pulumi.StringArray
 	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
+	// AnyNames lets the team's Programs give databases and users any name, and so the names of other teams. It is for a
+	// team of the platform that creates them for other teams.
+	AnyNames bool
 	// Contact is the contact that the messages of the admission policies name; nil means none.
 	Contact pulumi.StringInput
 }
@@ -50,6 +53,9 @@ func (b *builder) policy() error {
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": b.args.Context.BackendURL,
 		},
+	}
+	if given.AnyNames {
+		spec["anyNames"] = pulumi.Bool(true)
 	}
 	if given.RunTimeout != 0 {
 		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())

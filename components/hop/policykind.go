@@ -53,6 +53,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
 		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
+		"anyNames":      boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
@@ -77,6 +78,10 @@ func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{
 		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
 	}
+}
+
+func boolean(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("boolean"), Description: pulumi.String(description)}
 }
 
 func duration(description string) *apiextensionsv1.JSONSchemaPropsArgs {

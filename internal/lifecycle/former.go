@@ -102,7 +102,7 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 		"add the team again and remove the Stacks from its repository, or delete the Stacks with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
 }
 
-// StacksIn returns the Stacks ("namespace/name") in the namespaces.
+// StacksIn returns the Stacks ("namespace/name") and the orders of the catalogue ("Kind namespace/name") in the namespaces.
 func (p *Platform) StacksIn(ctx context.Context, namespaces ...string) ([]string, error) {
 	cluster, err := p.teardown(ctx)
 	if err != nil {
@@ -116,6 +116,15 @@ func (p *Platform) StacksIn(ctx context.Context, namespaces ...string) ([]string
 	for _, stack := range all {
 		if slices.Contains(namespaces, stack.Namespace) {
 			names = append(names, stack.String())
+		}
+	}
+	orders, err := cluster.Orders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, order := range orders {
+		if slices.Contains(namespaces, order.Namespace) {
+			names = append(names, order.String())
 		}
 	}
 	return names, nil
