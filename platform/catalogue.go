@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -130,7 +129,8 @@ func (o offers) kinds(ctx *pulumi.Context, opts ...pulumi.ResourceOption) ([]pul
 	return made, nil
 }
 
-// allowOrders lets a team's accounts that run Stacks order, within the quota of each entry.
+// allowOrders lets a team's accounts that run Stacks order. The operator holds the team to the number of orders of each
+// entry: a ResourceQuota of a new kind refuses every object until Kubernetes has counted them, which takes five minutes.
 func (o offers) allowOrders(team teams.Team, args *hop.HopArgs) {
 	if len(o.entries) == 0 || team.Offer != "" {
 		return
@@ -143,9 +143,9 @@ func (o offers) allowOrders(team teams.Team, args *hop.HopArgs) {
 			args.Accounts[i].Roles = append(args.Accounts[i].Roles, RoleTeamOrders)
 		}
 	}
+	args.Policy.Orders = map[string]int{}
 	for _, entry := range o.entries {
-		limit := strconv.Itoa(o.settings[entry.Name].PerTeam)
-		args.Quota["count/"+entry.Names.Plural+"."+catalogue.Group] = pulumi.String(limit)
+		args.Policy.Orders[entry.Name] = o.settings[entry.Name].PerTeam
 	}
 }
 

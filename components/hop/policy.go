@@ -26,6 +26,9 @@ type Policy struct {
 	Sources pulumi.StringArray
 	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
+	// Orders is the number of orders of the catalogue that the team may have, by the name of the entry; none for an entry
+	// that is missing.
+	Orders map[string]int
 	// AnyNames lets the team's Programs give databases and users any name, and so the names of other teams. It is for a
 	// team of the platform that creates them for other teams.
 	AnyNames bool
@@ -53,6 +56,13 @@ func (b *builder) policy() error {
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": b.args.Context.BackendURL,
 		},
+	}
+	if len(given.Orders) > 0 {
+		orders := pulumi.Map{}
+		for entry, limit := range given.Orders {
+			orders[entry] = pulumi.Int(limit)
+		}
+		spec["orders"] = orders
 	}
 	if given.AnyNames {
 		spec["anyNames"] = pulumi.Bool(true)

@@ -53,6 +53,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
 		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
+		"orders":        numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),
 		"anyNames":      boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
@@ -82,6 +83,13 @@ func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 
 func boolean(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("boolean"), Description: pulumi.String(description)}
+}
+
+func numbers(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{
+		Type: pulumi.String("object"), Description: pulumi.String(description), MaxProperties: pulumi.Int(256),
+		AdditionalProperties: &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("integer")},
+	}
 }
 
 func duration(description string) *apiextensionsv1.JSONSchemaPropsArgs {

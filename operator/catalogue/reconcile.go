@@ -71,6 +71,14 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 	if err != nil {
 		return stalled(ReasonInvalidName, "%s", err.Error()), 0, nil
 	}
+	limit := policy.Orders[of.kind.Singular]
+	older, err := c.older(ctx, of, o)
+	if err != nil {
+		return state{}, 0, err
+	}
+	if older >= limit {
+		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), recheck, nil
+	}
 	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {
 		if err := c.writeFinalizers(ctx, o); err != nil {
 			return state{}, 0, err
@@ -92,6 +100,24 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		return now, resync, err
 	}
 	return now, recheck, err
+}
+
+// older returns the number of orders of the kind in the namespace that were created before an order.
+func (c *Controller) older(ctx context.Context, of key, o order) (int, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(o.GroupVersionKind().GroupVersion().WithKind(of.kind.Name + "List"))
+	if err := c.client.List(ctx, list, client.InNamespace(of.namespace)); err != nil {
+		return 0, fmt.Errorf("count the orders: %w", err)
+	}
+	older, created := 0, o.GetCreationTimestamp()
+	for i := range list.Items {
+		// Orders of the same second are in the order of their names.
+		other := &list.Items[i]
+		if other.CreationTimestamp.Before(&created) || other.CreationTimestamp.Equal(&created) && other.Name < of.name {
+			older++
+		}
+	}
+	return older, nil
 }
 
 // applyStack creates or updates the order's Stack, and returns it. It returns nil while an earlier Stack of this name is

@@ -27,6 +27,8 @@ const (
 	ReasonInvalidName = "InvalidName"
 	// ReasonNoTeam means that the order's namespace belongs to no team.
 	ReasonNoTeam = "NoTeam"
+	// ReasonTooManyOrders means that the team has more orders of the kind than its TenantPolicy allows. The oldest count.
+	ReasonTooManyOrders = "TooManyOrders"
 	// ReasonNotOwned means that an object of the results' name exists and is not the order's.
 	ReasonNotOwned = "NotOwned"
 )
