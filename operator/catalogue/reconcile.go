@@ -27,6 +27,9 @@ const (
 // errRace means that an object changed between a read and a write. The next attempt reads it again.
 var errRace = errors.New("another client changed the object at the same time")
 
+// errForeign means that a Stack of the order's name is not of the order.
+var errForeign = errors.New("the Stack is not of the order")
+
 // reconcile handles one order. It returns when to look again; zero means at the next change.
 func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, error) {
 	if of.name == "" || of.namespace == "" {
@@ -85,6 +88,9 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		}
 	}
 	stack, err := c.applyStack(ctx, of, o, n)
+	if errors.Is(err, errForeign) {
+		return stalled(ReasonNotOwned, "the platform has a Stack %s, which is not of this order: ask %s to delete it", n.stack(), policy.Contact), recheck, nil
+	}
 	if err != nil {
 		return state{}, 0, err
 	}
@@ -137,7 +143,7 @@ func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (
 	}
 	if err == nil && !heldBy(existing, of) {
 		// The names of two orders differ, so this is a Stack of the platform team.
-		return nil, fmt.Errorf("Stack %s/%s exists and is not of this order: ask the platform team to delete it", wanted.Namespace, wanted.Name)
+		return nil, errForeign
 	}
 	//nolint:staticcheck // client.Apply takes typed configurations, which the Stack has none of
 	if err := c.client.Patch(ctx, wanted, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
