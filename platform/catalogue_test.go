@@ -57,8 +57,8 @@ func TestOnlyAnEntryMayUseTheNamesOfAllTeams(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]struct{ has, lacks string }{
-		"team-web-policy":                {"orders:map[database:3]", "anyNames"},
-		"team-catalogue-database-policy": {"anyNames:true", "orders"},
+		"team-web-policy":                {"orders:{map[database:{3}]}", "anyNames"},
+		"team-catalogue-database-policy": {"anyNames:{true}", "orders"},
 	} {
 		policy := fmt.Sprint(engine.Get(t, "kubernetes:strata.dev/v1:"+hop.PolicyKind, name).Inputs)
 		if !strings.Contains(policy, want.has) || strings.Contains(policy, want.lacks) {
