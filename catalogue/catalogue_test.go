@@ -6,10 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/strata-platform/strata/catalogue"
-	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
 const cache = `apiVersion: strata/v1
@@ -60,37 +57,82 @@ func TestAnEntryIsRefusedWhere(t *testing.T) {
 	}
 }
 
-// TestTheProgramOfEachEntryFitsItsSchema checks Strata's own entries.
-func TestTheProgramOfEachEntryFitsItsSchema(t *testing.T) {
+// TestStratasOwnEntriesAreValid checks the entries that this package contains.
+func TestStratasOwnEntriesAreValid(t *testing.T) {
 	names, err := catalogue.List(catalogue.Files)
-	if err != nil || len(names) == 0 {
+	if err != nil || !slices.Equal(names, []string{"database"}) {
 		t.Fatalf("the entries are %v, error %v", names, err)
 	}
 	for _, name := range names {
-		entry, err := catalogue.Load(catalogue.Files, name)
-		if err != nil {
-			t.Fatal(err)
+		for _, problem := range catalogue.Lint(catalogue.Files, name) {
+			t.Error(problem)
 		}
-		content, err := catalogue.Files.ReadFile(name + "/" + catalogue.ProgramFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var program v1.Program
-		if err := yaml.UnmarshalStrict(content, &program); err != nil {
-			t.Fatal(err)
-		}
-		if program.Name != name {
-			t.Errorf("the Program of %s has the name %s, which no Stack refers to", name, program.Name)
-		}
-		for key := range program.Program.Configuration {
-			if _, is := entry.Spec.Properties[key]; !is && !slices.Contains(catalogue.Provided(), key) {
-				t.Errorf("the Program of %s has the configuration %s, which an order does not set", name, key)
+	}
+}
+
+const program = `apiVersion: pulumi.com/v1
+kind: Program
+metadata: {name: cache, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}
+program:
+  configuration: {size: {type: String}, name: {type: String}}
+  resources:
+    secret: {type: "kubernetes:core/v1:Secret", properties: {metadata: {name: "${results}"}}}
+  outputs: {host: x}
+`
+
+func TestLintFindsWhatDoesNotFit(t *testing.T) {
+	entry := strings.Replace(cache, "spec:", "results: {secret: {password: It.}, configMap: {host: It.}}\nspec:", 1)
+	lint := func(program string) []string {
+		return catalogue.Lint(fstest.MapFS{"cache/entry.yaml": {Data: []byte(entry)}, "cache/program.yaml": {Data: []byte(program)}}, "cache")
+	}
+	if problems := lint(program); len(problems) > 0 {
+		t.Fatalf("the Program itself has problems: %v", problems)
+	}
+	for name, test := range map[string]struct{ old, new, want string }{
+		"a Program of another name":       {"name: cache", "name: caches", `its name is "caches": the Stacks of orders refer to cache`},
+		"a Program that Flux substitutes": {"disabled", "enabled", "Flux would substitute ${...}"},
+		"configuration that nobody sets":  {"size: {", "sise: {", `no order sets its configuration "sise": an order sets instance, name, order, project, region, results, size, team`},
+		"an output that is missing":       {"host: x", "port: x", `it has no output "host"`},
+		"a Secret of another name":        {"${results}", "results", "it has no Secret with the name ${results}"},
+		"another kind":                    {"kind: Program", "kind: Stack", "it is a Stack of pulumi.com/v1"},
+		"no YAML":                         {"program:", "program", "program.yaml: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			problems := lint(strings.Replace(program, test.old, test.new, 1))
+			if len(problems) != 1 || !strings.Contains(problems[0], test.want) || strings.Contains(problems[0], "\n") {
+				t.Errorf("the problems are %q, want one with %q", problems, test.want)
 			}
-		}
-		for key := range entry.Results.ConfigMap {
-			if _, is := program.Program.Outputs[key]; !is {
-				t.Errorf("the Program of %s has no output %s, which its results have", name, key)
+		})
+	}
+}
+
+func TestAnOrderAsYAML(t *testing.T) {
+	entry, err := catalogue.Load(catalogue.Files, "database")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := entry.Order("orders", map[string]string{"size": "small", "onDelete": "delete"})
+	want := "apiVersion: catalogue.strata.dev/v1\nkind: Database\nmetadata:\n  name: orders\nspec:\n  onDelete: delete\n  size: small\n"
+	if err != nil || string(got) != want {
+		t.Errorf("error %v, the order is\n%s\nwant\n%s", err, got, want)
+	}
+	if got, err := entry.Order("orders", nil); err != nil || strings.Count(string(got), "\n") != 4 {
+		t.Errorf("error %v, an order of defaults is\n%s", err, got)
+	}
+	for name, test := range map[string]struct {
+		name string
+		set  map[string]string
+		want string
+	}{
+		"a field that is not there": {"a", map[string]string{"sise": "small"}, `a Database has no "sise": it has engine, onDelete, size`},
+		"a value that is not there": {"a", map[string]string{"size": "huge"}, `size "huge" is not one of small`},
+		"a name with two hyphens":   {"a--b", nil, `the name "a--b" is not at most 30`},
+		"two problems at once":      {"A", map[string]string{"engine": "x"}, `the name "A" is not at most 30 lower-case letters, digits and single hyphens; engine "x" is not one of mysql`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := entry.Order(test.name, test.set); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
 			}
-		}
+		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -87,7 +88,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io), cataloguecmd.New(ordering(io)), cataloguecmd.Order(ordering(io)),
 		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
