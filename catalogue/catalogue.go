@@ -25,6 +25,12 @@ const (
 	Group   = "catalogue.strata.dev"
 	Version = "v1"
 
+	// KindLabel, NamespaceLabel and OrderLabel are labels of the Stack and the results of an order: the order's entry,
+	// namespace and name.
+	KindLabel      = Group + "/kind"
+	NamespaceLabel = Group + "/namespace"
+	OrderLabel     = Group + "/order"
+
 	// APIVersion and FileKind identify the format of entry.yaml.
 	APIVersion = "strata/v1"
 	FileKind   = "CatalogueEntry"

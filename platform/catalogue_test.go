@@ -3,6 +3,8 @@ package platform_test
 import (
 	"fmt"
 	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,5 +156,32 @@ func TestTheCatalogueGivesNoAccountMoreThanItNeeds(t *testing.T) {
 		if got := c.may(t, test.who, attributes); got != test.want {
 			t.Errorf("%s may %s %s in %q: %v, want %v", test.who, test.verb, test.resource, test.namespace, got, test.want)
 		}
+	}
+}
+
+// TestThePageListsTheRightsOfTheCatalogue compares the table on the page with the roles.
+func TestThePageListsTheRightsOfTheCatalogue(t *testing.T) {
+	database, err := catalogue.Load(catalogue.Files, "database")
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := map[string]string{
+		platform.RoleOperator: "everywhere", platform.RoleOperatorEntry: "entries' namespaces", platform.RoleOperatorOrders: "teams' namespaces",
+		platform.RoleTeamOrders: "its namespace, if it says `stacks`",
+	}
+	roles := platform.CatalogueRoles([]*catalogue.Entry{database})
+	want := "| role | where | may | on |\n|---|---|---|---|\n"
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		for _, rule := range roles[role] {
+			want += fmt.Sprintf("| `%s` | %s | %s | %s |\n", role, where[role], strings.Join(rule.Verbs, ", "), objects(rule))
+		}
+	}
+	page, err := os.ReadFile(hopsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "<!-- catalogue rights -->\n")
+	if listed, _, _ := strings.Cut(rest, "<!-- end"); listed != want {
+		t.Errorf("the page has\n%s\nwant\n%s", listed, want)
 	}
 }

@@ -64,3 +64,14 @@ func TestAddAndRemoveKeepTheCatalogue(t *testing.T) {
 		t.Errorf("error %v, the file is\n%s", err, back)
 	}
 }
+
+func TestMayDeclare(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"gcp:*": true, "gcp:sql/*": true, "gcp:sql:*": true, "gcp:sql/user:User": true, "gcp:sql:User": true,
+		"gcp:sqlx/*": false, "gcp:storage/*": false, "random:*": false, "gcpx:sql/*": false,
+	} {
+		if got := (teams.Team{Allow: []string{"random:*", pattern}}).MayDeclare("gcp", "sql"); got != want {
+			t.Errorf("with %s, a team may declare a type of gcp:sql: %v, want %v", pattern, got, want)
+		}
+	}
+}

@@ -108,26 +108,7 @@ func (p *Platform) StacksIn(ctx context.Context, namespaces ...string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	all, err := cluster.Stacks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, stack := range all {
-		if slices.Contains(namespaces, stack.Namespace) {
-			names = append(names, stack.String())
-		}
-	}
-	orders, err := cluster.Orders(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, order := range orders {
-		if slices.Contains(namespaces, order.Namespace) {
-			names = append(names, order.String())
-		}
-	}
-	return names, nil
+	return cluster.Held(ctx, namespaces)
 }
 
 // endFormer deletes the namespaces of former teams while their Google identities and the operator exist, so that the

@@ -3,6 +3,7 @@ package teardown
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/internal/status/message"
-	operator "github.com/strata-platform/strata/operator/catalogue"
 )
 
 // Orders returns the orders of the catalogue ("Database team-web/orders"), by kind, namespace and name.
@@ -22,6 +22,27 @@ func (c *Cluster) Orders(ctx context.Context) ([]Order, error) {
 		all = append(all, Order{Kind: each.object.GetKind(), Namespace: each.object.GetNamespace(), Name: each.object.GetName()})
 	}
 	return all, err
+}
+
+// Held returns the Stacks ("namespace/name") and the orders ("Kind namespace/name") in the namespaces.
+func (c *Cluster) Held(ctx context.Context, namespaces []string) ([]string, error) {
+	stacks, err := c.Stacks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, stack := range stacks {
+		if slices.Contains(namespaces, stack.Namespace) {
+			names = append(names, stack.String())
+		}
+	}
+	orders, err := c.Orders(ctx)
+	for _, order := range orders {
+		if slices.Contains(namespaces, order.Namespace) {
+			names = append(names, order.String())
+		}
+	}
+	return names, err
 }
 
 // Order is an order in the reports of a teardown.
@@ -101,6 +122,6 @@ func (c *Cluster) orderBlocker(order listed) Blocker {
 
 // ofOrder reports whether a Stack belongs to an order.
 func ofOrder(stack *unstructured.Unstructured) bool {
-	_, is := stack.GetLabels()[operator.OrderLabel]
+	_, is := stack.GetLabels()[catalogue.OrderLabel]
 	return is
 }

@@ -19,11 +19,11 @@ import (
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/strata-platform/strata/operator/catalogue"
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/lookup"
 	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/operator/controller/origin"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/records"
@@ -135,11 +135,11 @@ func addCatalogue(mgr manager.Manager, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster for orders: %w", err)
 	}
-	orders, err := catalogue.New(mgr.GetConfig(), direct, log)
+	handler, err := orders.New(mgr.GetConfig(), direct, log)
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(orders); err != nil {
+	if err := mgr.Add(handler); err != nil {
 		return fmt.Errorf("set up the catalogue: %w", err)
 	}
 	return nil

@@ -59,7 +59,7 @@ type Options struct {
 	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
 
-	// Catalogue makes the operator also handle the orders of teams, with package operator/catalogue.
+	// Catalogue makes the operator also handle the orders of teams, with package orders.
 	Catalogue bool
 
 	// LeaderElect makes the operator wait until it holds the Lease pulumi-operator in Namespace, so that of several operators

@@ -215,7 +215,7 @@ func Order(o Options) *cobra.Command {
 		Long: `Print an order of the catalogue as YAML, for a team to commit. The command checks the fields by the entry's schema, and needs no
 running platform. strata catalogue show lists the fields and the keys of the results.`,
 		Example: `  strata order Database orders
-  strata order Database orders --set onDelete=delete > orders.yaml`,
+  strata order Database orders --set onDelete=delete`,
 		Args: o.Arguments(func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errors.New("strata order: give the kind and a name, such as Database orders")

@@ -1,4 +1,4 @@
-package catalogue_test
+package orders_test
 
 import (
 	"context"

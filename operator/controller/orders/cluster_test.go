@@ -1,4 +1,4 @@
-package catalogue_test
+package orders_test
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ import (
 	entries "github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/catalogue"
+	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/platform"
 )
 
@@ -95,7 +95,7 @@ func newCluster(t *testing.T) *cluster {
 		}
 	}
 	env := &envtest.Environment{
-		Scheme: scheme, CRDDirectoryPaths: []string{"../config/crd/bases"}, ErrorIfCRDPathMissing: true,
+		Scheme: scheme, CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true,
 		CRDs: []*apiextensionsv1.CustomResourceDefinition{policies, database.Definition()},
 	}
 	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
@@ -181,7 +181,7 @@ func (c *cluster) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	logs := &buffer{}
-	controller, err := catalogue.New(c.operator, direct, slog.New(slog.NewTextHandler(logs, nil)))
+	controller, err := orders.New(c.operator, direct, slog.New(slog.NewTextHandler(logs, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

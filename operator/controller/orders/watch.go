@@ -1,4 +1,4 @@
-package catalogue
+package orders
 
 import (
 	"context"
@@ -15,17 +15,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/strata-platform/strata/catalogue"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
 // kinds returns the kinds of the catalogue; none if the cluster has no catalogue.
 func (c *Controller) kinds() ([]Kind, error) {
-	list, err := c.discovery.ServerResourcesForGroupVersion(Group + "/" + Version)
+	list, err := c.discovery.ServerResourcesForGroupVersion(catalogue.Group + "/" + catalogue.Version)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the kinds of %s: %w", Group, err)
+		return nil, fmt.Errorf("list the kinds of %s: %w", catalogue.Group, err)
 	}
 	var kinds []Kind
 	for _, resource := range list.APIResources {
@@ -80,14 +81,14 @@ func (w *watches) close() {
 
 // watch watches the orders of a kind in every namespace, and the Stacks of the kind in the entry's namespace.
 func (w *watches) watch(ctx context.Context, kind Kind) {
-	orders := schema.GroupVersionResource{Group: Group, Version: Version, Resource: kind.Resource}
+	orders := schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Resource}
 	w.run(ctx, orders, metav1.NamespaceAll, nil, func(object *metav1.PartialObjectMetadata) {
 		w.queue.Add(key{kind, object.Namespace, object.Name})
 	})
 	stacks := v1.GroupVersion.WithResource("stacks")
-	mine := func(options *metav1.ListOptions) { options.LabelSelector = KindLabel + "=" + kind.Singular }
+	mine := func(options *metav1.ListOptions) { options.LabelSelector = catalogue.KindLabel + "=" + kind.Singular }
 	w.run(ctx, stacks, kind.Namespace(), mine, func(object *metav1.PartialObjectMetadata) {
-		w.queue.Add(key{kind, object.Labels[NamespaceLabel], object.Labels[OrderLabel]})
+		w.queue.Add(key{kind, object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel]})
 	})
 	w.log.Info("orders are handled", "kind", kind.Name, "namespace", kind.Namespace())
 }

@@ -1,8 +1,8 @@
-// Package catalogue turns the orders of teams into Stacks of the platform, and brings the results back.
+// Package orders turns the orders of teams into Stacks of the platform, and brings the results back.
 //
 // An order is an object of a kind of the group catalogue.strata.dev in a team's namespace. Its Stack runs the Program of
 // the kind's entry, in the entry's namespace and under the entry's account. The team has no rights there.
-package catalogue
+package orders
 
 import (
 	"context"
@@ -16,21 +16,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/strata-platform/strata/catalogue"
 )
 
 const (
-	// Group and Version are the API group and version of every kind of the catalogue.
-	Group   = "catalogue.strata.dev"
-	Version = "v1"
-
 	// Finalizer keeps a deleted order until its Stack is gone.
-	Finalizer = Group + "/order"
-
-	// KindLabel, NamespaceLabel and OrderLabel on a Stack name the order: its entry, namespace and name. Results have
-	// them, too.
-	KindLabel      = Group + "/kind"
-	NamespaceLabel = Group + "/namespace"
-	OrderLabel     = Group + "/order"
+	Finalizer = catalogue.Group + "/order"
 
 	// HopLabel marks objects in a team's namespace that belong to the platform. The admission policy strata-hops keeps the
 	// team from changing them.

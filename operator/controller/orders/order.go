@@ -1,4 +1,4 @@
-package catalogue
+package orders
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/strata-platform/strata/catalogue"
 )
 
 // maxPair is the longest name of a team and an order together: with the underscore between them, they are the name of a
@@ -57,7 +59,7 @@ type order struct {
 
 func emptyOrder(kind Kind) order {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: Group, Version: Version, Kind: kind.Name})
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: catalogue.Group, Version: catalogue.Version, Kind: kind.Name})
 	return order{object, kind}
 }
 

@@ -1,4 +1,4 @@
-package catalogue
+package orders
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/strata-platform/strata/catalogue"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
@@ -55,7 +56,7 @@ func stackOf(of key, o order, n names) (*v1.Stack, error) {
 }
 
 func labelsOf(of key) map[string]string {
-	return map[string]string{KindLabel: of.kind.Singular, NamespaceLabel: of.namespace, OrderLabel: of.name}
+	return map[string]string{catalogue.KindLabel: of.kind.Singular, catalogue.NamespaceLabel: of.namespace, catalogue.OrderLabel: of.name}
 }
 
 // quoted returns a list of texts as JSON.

@@ -1,4 +1,4 @@
-package catalogue
+package orders
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/strata-platform/strata/catalogue"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/tenant"
@@ -154,7 +155,7 @@ func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (
 
 // heldBy reports whether a Stack has the labels of an order.
 func heldBy(stack *v1.Stack, of key) bool {
-	return stack.Labels[KindLabel] == of.kind.Singular && stack.Labels[NamespaceLabel] == of.namespace && stack.Labels[OrderLabel] == of.name
+	return stack.Labels[catalogue.KindLabel] == of.kind.Singular && stack.Labels[catalogue.NamespaceLabel] == of.namespace && stack.Labels[catalogue.OrderLabel] == of.name
 }
 
 // finish deletes the Stack of a deleted order, and then removes the finalizer. The results have the order as their owner,
@@ -185,7 +186,7 @@ func (c *Controller) finish(ctx context.Context, of key, o order) (time.Duration
 func (c *Controller) deleteStacks(ctx context.Context, of key, destroy *bool) (*v1.Stack, error) {
 	var stacks v1.StackList
 	err := c.client.List(ctx, &stacks, client.InNamespace(of.kind.Namespace()),
-		client.MatchingLabels{KindLabel: of.kind.Singular, NamespaceLabel: of.namespace, OrderLabel: of.name})
+		client.MatchingLabels{catalogue.KindLabel: of.kind.Singular, catalogue.NamespaceLabel: of.namespace, catalogue.OrderLabel: of.name})
 	if err != nil {
 		return nil, fmt.Errorf("list the order's Stacks: %w", err)
 	}
