@@ -104,6 +104,7 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatalf("start the API server: %v", err)
 	}
+	config.QPS = -1
 	c := &cluster{env: env, scheme: scheme}
 	shared.cluster = c
 	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {

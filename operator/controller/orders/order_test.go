@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,6 +133,42 @@ func TestADeletedOrderWaitsForItsStack(t *testing.T) {
 	}
 }
 
+func TestAFailureOfThePlatformIsReportedWithoutItsCause(t *testing.T) {
+	long.Test(t)
+	c := newCluster(t)
+	// The API server refuses each object that the quota covers, because no controller counts them.
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: entryNamespace, Name: "full"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/stacks.pulumi.com": resource.MustParse("1")}},
+	}
+	c.create(t, quota)
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), quota); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+	before := quota.DeepCopy()
+	quota.Status.Hard = quota.Spec.Hard
+	if err := c.Status().Patch(t.Context(), quota, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the quota", func(context.Context) error {
+		probe := &v1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: entryNamespace, Name: "probe"}, Spec: v1.StackSpec{Stack: "probe"}}
+		if err := c.Create(t.Context(), probe, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("a Stack is not refused: %w", err)
+		}
+		return nil
+	})
+	c.start(t)
+	order := c.order(t, c.team(t, "unlucky", 1), "a", "{}")
+	c.says(t, order, "False", "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")
+	kstatus(t, order, status.InProgressStatus)
+	if err := c.Delete(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	c.stack(t, "unlucky--a")
+}
+
 func TestANewOrderWaitsForTheEndOfAnEarlierOne(t *testing.T) {
 	long.Test(t)
 	c := newCluster(t)
@@ -140,6 +179,12 @@ func TestANewOrderWaitsForTheEndOfAnEarlierOne(t *testing.T) {
 	c.hold(t, stack)
 	// Without its finalizer, an order is gone before its Stack.
 	c.drop(t, order)
+	eventually(t, "the deletion of the Stack", func(ctx context.Context) error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(stack), stack); err != nil || stack.DeletionTimestamp != nil {
+			return err
+		}
+		return errors.New("it is not deleted")
+	})
 	second := c.order(t, namespace, "a", "{onDelete: delete}")
 	c.says(t, second, "False", "deletes an earlier order of this name")
 	c.release(t, stack)

@@ -21,6 +21,8 @@ const (
 	ReasonReady = "Ready"
 	// ReasonProgressing means that the platform works on the order.
 	ReasonProgressing = "Progressing"
+	// ReasonUnavailable means that the platform fails to handle the order. The operator's log says why.
+	ReasonUnavailable = "Unavailable"
 	// ReasonDeleting means that the platform deletes the order's Stack.
 	ReasonDeleting = "Deleting"
 	// ReasonInvalidName means that the name cannot be used.
