@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/toolchain"
@@ -28,7 +29,7 @@ const (
 )
 
 // version is the version of strata, and the tag of the operator's image.
-const version = "v0.1.0"
+const version = buildinfo.Version
 
 // streams are the standard streams of a call.
 type streams struct {
