@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
@@ -37,10 +38,15 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	all := list.All()
 	if err := config.checkTeams(list.Teams); err != nil {
 		return err
 	}
-	bootstrap, err := handoff.ReadBootstrap(ctx, config.bootstrapStack(ctx), names(list.Teams))
+	offers, err := loadOffers(list.Catalogue, settings.Path(ctx, catalogue.Folder), config.upstreamOperator())
+	if err != nil {
+		return err
+	}
+	bootstrap, err := handoff.ReadBootstrap(ctx, config.bootstrapStack(ctx), names(all))
 	if err != nil {
 		return err
 	}
@@ -60,11 +66,11 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	flux, err := newFlux(ctx, config, bootstrap, list.Teams, pulumi.Provider(cluster))
+	flux, err := newFlux(ctx, config, bootstrap, all, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
-	rights, err := newRights(ctx, config.upstreamOperator(), pulumi.Provider(cluster))
+	rights, err := newRights(ctx, config.upstreamOperator(), CatalogueRoles(offers.entries), pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
@@ -72,6 +78,10 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	kinds, err := offers.kinds(ctx, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
@@ -83,7 +93,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(slices.Concat(rights.all, flux.Resources(), defaults), kind, guard)
+	before := append(slices.Concat(rights.all, flux.Resources(), kinds, defaults), kind, guard)
 	sync, err := newPlatformSync(ctx, config, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
@@ -91,8 +101,8 @@ func Program(ctx *pulumi.Context) error {
 	// The operator destroys a team's Stacks, so Pulumi must delete the hops before the sync that applies the operator.
 	before = append(before, sync.Resources()...)
 	made := pulumi.Map{}
-	for _, team := range list.Teams {
-		hop, err := newHop(ctx, config, bootstrap, team, pulumi.Provider(cluster), pulumi.DependsOn(before))
+	for _, team := range all {
+		hop, err := newHop(ctx, config, bootstrap, team, offers, pulumi.Provider(cluster), pulumi.DependsOn(before))
 		if err != nil {
 			return err
 		}

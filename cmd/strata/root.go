@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -90,11 +91,12 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	ordering := cataloguecmd.Options{Out: io.out, Root: findRepository, Arguments: arguments, Group: group, Usage: func(err error) error { return usageError{err} }}
 	hidden := operator.New()
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io), cataloguecmd.New(ordering), cataloguecmd.Order(ordering),
 		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
