@@ -5,7 +5,6 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -31,12 +30,7 @@ type Reporter struct {
 
 // New returns a reporter that prints to out. On a terminal it shows the current step while the step runs.
 func New(out io.Writer) *Reporter {
-	terminal := false
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return &Reporter{out: out, terminal: terminal}
+	return &Reporter{out: out, terminal: terminal.Screen(out) != nil}
 }
 
 // Terminal reports whether the reporter shows the current step while the step runs.

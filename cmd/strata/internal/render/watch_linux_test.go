@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/terminal/terminaltest"
 )
 
 // looks returns one report for each look. After the last report it interrupts the watch.
@@ -45,36 +42,10 @@ func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, asJSON b
 	}
 }
 
-// openTerminal returns both ends of a terminal of 40 columns.
-func openTerminal(t *testing.T) (outer, inner *os.File) {
-	t.Helper()
-	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("there are no terminals here: %v", err)
-	}
-	t.Cleanup(func() { outer.Close() })
-	fd := int(outer.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 40})
-	}
-	if err == nil {
-		inner, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { inner.Close() })
-	return outer, inner
-}
-
 func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
-	outer, inner := openTerminal(t)
+	outer, inner := terminaltest.Open(t)
 	read := make(chan string)
 	go func() {
 		var all bytes.Buffer
