@@ -5,11 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 )
 
+// kubeconfigResult is the output of -o json.
+type kubeconfigResult struct {
+	// Path is the path of the kubeconfig.
+	Path string `json:"path"`
+}
+
 func newKubeconfig(io streams) *cobra.Command {
 	var team string
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print the path of a kubeconfig, as the administrator or as a team",
@@ -28,10 +36,13 @@ func newKubeconfig(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(io.out, path)
-			return nil
+			return o.Print(io.out, kubeconfigResult{path}, func() error {
+				_, err := fmt.Fprintln(io.out, path)
+				return err
+			})
 		},
 	}
+	o.Bind(command)
 	command.Flags().StringVar(&team, "team", "", "act as this team's service account, in the team's namespace")
 	return command
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
@@ -23,7 +24,8 @@ func newLocal(io streams) *cobra.Command {
 }
 
 func newLocalStart(io streams) *cobra.Command {
-	return &cobra.Command{
+	var o cli.Output
+	command := &cobra.Command{
 		Use:     "start",
 		Short:   "Start all processes, and wait for a ready node",
 		Example: "  strata local start",
@@ -41,10 +43,14 @@ func newLocalStart(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
-			return nil
+			return o.Print(io.out, kubeconfigResult{path}, func() error {
+				_, err := fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
+				return err
+			})
 		},
 	}
+	o.Bind(command)
+	return command
 }
 
 func newLocalStop(io streams) *cobra.Command {
@@ -66,7 +72,7 @@ func newLocalStop(io streams) *cobra.Command {
 }
 
 func newLocalStatus(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show the supervisor, its servers and its child processes",
@@ -76,10 +82,6 @@ docs/reference/output.md documents the output of -o json.`,
   strata local status -o json`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := openLocal("")
 			if err != nil {
 				return err
@@ -88,12 +90,9 @@ docs/reference/output.md documents the output of -o json.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, s)
-			}
-			return render.LocalStatus(io.out, s, time.Now())
+			return o.Print(io.out, s, func() error { return render.LocalStatus(io.out, s, time.Now()) })
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }

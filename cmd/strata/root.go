@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
@@ -87,8 +88,8 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
-		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), imagecmd.New(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
 	return root
@@ -131,25 +132,6 @@ func findRepository() (string, error) {
 		return root, nil
 	}
 	return "", err
-}
-
-// output is the flag -o.
-type output struct{ format string }
-
-// bind adds the flag to a command.
-func (o *output) bind(command *cobra.Command) {
-	command.Flags().StringVarP(&o.format, "output", "o", "text", "output format: text or json")
-}
-
-// json reports whether the output is JSON. It returns a usage error for an unknown format.
-func (o *output) json() (bool, error) {
-	switch o.format {
-	case "text":
-		return false, nil
-	case "json":
-		return true, nil
-	}
-	return false, usageError{fmt.Errorf("unknown output %q: use text or json", o.format)}
 }
 
 // group turns a command into a group of subcommands. Without a subcommand, the group prints its help.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
@@ -26,7 +27,7 @@ func newTeam(io streams) *cobra.Command {
 const everythingOfGoogle = "gcp:*"
 
 func newTeamAdd(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	var team teams.Team
 	var quota map[string]string
 	var commit bool
@@ -60,12 +61,12 @@ clone and kept if there is no value.`,
 						each, team.Name)
 				}
 			}
-			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Add(command.Context(), team, commit)
 			})
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().StringSliceVar(&team.Allow, "allow", nil, "types of resources that the team's Programs may declare, such as gcp:sql/*,random:*")
 	command.Flags().StringToStringVar(&quota, "quota", nil, "limits of its namespace: any of cpu, memory, memoryLimit, pods, storage, volumes")
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
@@ -73,7 +74,7 @@ clone and kept if there is no value.`,
 }
 
 func newTeamRemove(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	var commit bool
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -90,22 +91,18 @@ The team's Git repository and the state of its Stacks stay.
   strata team remove shop --commit`,
 		Args: arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
-			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Remove(command.Context(), args[0], commit)
 			})
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
 	return command
 }
 
 // changeTeam changes teams.yaml and prints the result.
-func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
-	asJSON, err := o.json()
-	if err != nil {
-		return err
-	}
+func changeTeam(io streams, o *cli.Output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
 	p, err := openLocal("")
 	if err != nil {
 		return err
@@ -114,9 +111,5 @@ func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.C
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return render.JSON(io.out, result)
-	}
-	render.TeamChange(io.out, result)
-	return nil
+	return o.Print(io.out, result, func() error { render.TeamChange(io.out, result); return nil })
 }

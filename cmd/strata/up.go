@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
@@ -17,7 +18,7 @@ import (
 
 func newUp(io streams) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run every layer in order, then wait until Flux and the Stacks are ready",
@@ -57,10 +58,6 @@ and "simulated": [{"namespace", "name", "reason"}].`,
   strata up --operator upstream`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
@@ -76,25 +73,24 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, upResult{report, steps(show), found})
-			}
-			lines, err := p.Describe(command.Context())
-			if err != nil {
-				return err
-			}
-			next, err := p.Next(command.Context())
-			if err != nil {
-				return err
-			}
-			render.Up(io.out, lines, next, found)
-			return nil
+			return o.Print(io.out, upResult{report, steps(show), found}, func() error {
+				lines, err := p.Describe(command.Context())
+				if err != nil {
+					return err
+				}
+				next, err := p.Next(command.Context())
+				if err != nil {
+					return err
+				}
+				render.Up(io.out, lines, next, found)
+				return nil
+			})
 		},
 	}
 	t.bind(command)
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
-	o.bind(command)
+	o.Bind(command)
 	return command
 }
 

@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,18 +11,17 @@ import (
 	"golang.org/x/term"
 
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Watch shows the report that look returns, and every change of it, until ctx ends. It calls look at the given interval. A
 // terminal shows the report in place. Elsewhere Watch prints the first report as a tree and then a line for each change,
-// or with asJSON a document on one line for each different report. The end of ctx is no error.
-func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration, look func(context.Context) (status.Report, error)) error {
+// or whatever document prints, unless document is nil, for each report. The end of ctx is no error.
+func Watch(ctx context.Context, out io.Writer, document func(any) error, every time.Duration, look func(context.Context) (status.Report, error)) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
 	switch {
-	case asJSON:
-		show = eachDocument(out)
+	case document != nil:
+		show = func(report status.Report) error { return document(report) }
 	case terminal != nil:
 		s := screen{terminal}
 		s.begin()
@@ -48,20 +46,6 @@ func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration,
 			return nil
 		case <-time.After(every):
 		}
-	}
-}
-
-// eachDocument prints a report as one line of JSON if it differs from the previous report.
-func eachDocument(out io.Writer) func(status.Report) error {
-	last := ""
-	return func(report status.Report) error {
-		raw, err := json.Marshal(report)
-		if err != nil || string(raw) == last {
-			return err
-		}
-		last = string(raw)
-		_, err = fmt.Fprintln(out, string(terminal.JSON(raw)))
-		return err
 	}
 }
 

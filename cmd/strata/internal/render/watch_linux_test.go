@@ -3,7 +3,7 @@ package render
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,12 +32,12 @@ func cluster(ready bool) status.Report {
 	return status.NewReport([]status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: ready, Reason: "NotRunning", Message: "run `strata up`"}})
 }
 
-func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, asJSON bool) {
+func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, document func(any) error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	l := &looks{reports: []status.Report{cluster(false), cluster(false), cluster(true)}, interrupt: interrupt}
-	if err := Watch(ctx, out, asJSON, time.Millisecond, l.look); err != nil {
+	if err := Watch(ctx, out, document, time.Millisecond, l.look); err != nil {
 		t.Errorf("an interrupted watch ends with %v", err)
 	}
 }
@@ -59,7 +59,7 @@ func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 		}
 		read <- all.String()
 	}()
-	watchOf(t, inner, false)
+	watchOf(t, inner, nil)
 	text := <-read
 	if !strings.HasPrefix(text, otherScreen+topLeft) || !strings.HasSuffix(text, firstScreen) {
 		t.Errorf("the screen is not taken and given back: %q", text)
@@ -77,7 +77,7 @@ func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 
 func TestAWatchElsewherePrintsChanges(t *testing.T) {
 	var text bytes.Buffer
-	watchOf(t, &text, false)
+	watchOf(t, &text, nil)
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	last := lines[len(lines)-2:]
 	if !strings.HasSuffix(last[0], " ✓ Cluster strata") || !strings.HasSuffix(last[1], " everything is ready") || strings.Contains(text.String(), "\x1b") {
@@ -88,17 +88,13 @@ func TestAWatchElsewherePrintsChanges(t *testing.T) {
 	}
 }
 
-func TestAWatchInJSONPrintsADocumentForEachChange(t *testing.T) {
-	var text bytes.Buffer
-	watchOf(t, &text, true)
-	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("got %d lines, want 2:\n%s", len(lines), text.String())
-	}
-	for i, want := range []bool{false, true} {
-		var report status.Report
-		if err := json.Unmarshal([]byte(lines[i]), &report); err != nil || report.Ready != want {
-			t.Errorf("line %d is %s (%v)", i, lines[i], err)
-		}
+func TestAWatchPassesEachReportToAStreamOfDocuments(t *testing.T) {
+	var seen []bool
+	watchOf(t, &bytes.Buffer{}, func(value any) error {
+		seen = append(seen, value.(status.Report).Ready) //nolint:forcetypeassert // a failed assertion fails the test
+		return nil
+	})
+	if !slices.Equal(seen, []bool{false, false, true}) {
+		t.Errorf("the stream receives %v", seen)
 	}
 }
