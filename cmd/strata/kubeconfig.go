@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 )
 
@@ -43,6 +44,6 @@ func newKubeconfig(io streams) *cobra.Command {
 		},
 	}
 	o.Bind(command)
-	command.Flags().StringVar(&team, "team", "", "act as this team's service account, in the team's namespace")
+	complete.Team(command, &team, "act as this team's service account, in the team's namespace", atHome)
 	return command
 }

@@ -20,6 +20,7 @@ var withoutOutput = map[string]string{
 	"strata version":    "it prints one word",
 	"strata local stop": "it prints no data",
 	"strata logs":       "it prints the lines of a log",
+	"strata completion": "it prints a script",
 }
 
 func TestEveryCommandThatPrintsDataHasTheFlagOutput(t *testing.T) {

@@ -72,7 +72,10 @@ func newRoot(io streams, began *bool) *cobra.Command {
   strata status
 
   # delete all of it
-  strata down --purge --yes`,
+  strata down --purge --yes
+
+  # complete commands, teams and flags in this shell
+  source <(strata completion bash)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version,
@@ -83,13 +86,12 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	hidden := operator.New()
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), imagecmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io), newCompletion(io),
 		newSupervisor(), hidden,
 	)
 	return root
@@ -104,6 +106,9 @@ func openLocal(environment string) (*local.Platform, error) {
 	}
 	return local.Open(root, home.In(root), environment)
 }
+
+// atHome opens the local platform with the environment of its home.
+func atHome() (*local.Platform, error) { return openLocal("") }
 
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
@@ -70,6 +71,10 @@ clone and kept if there is no value.`,
 	command.Flags().StringSliceVar(&team.Allow, "allow", nil, "types of resources that the team's Programs may declare, such as gcp:sql/*,random:*")
 	command.Flags().StringToStringVar(&quota, "quota", nil, "limits of its namespace: any of cpu, memory, memoryLimit, pods, storage, volumes")
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
+	command.ValidArgsFunction = complete.Nothing
+	complete.Flag(command, "allow", complete.Values(append(teams.DefaultAllow(), everythingOfGoogle, "gcp:sql/*", "gcp:storage/*")...))
+	complete.Flag(command, "quota", cobra.FixedCompletions([]string{"cpu=", "memory=", "memoryLimit=", "pods=", "storage=", "volumes="},
+		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	return command
 }
 
@@ -89,7 +94,8 @@ The team's Git repository and the state of its Stacks stay.
 -o json prints the same fields as strata team add.`,
 		Example: `  strata team remove shop
   strata team remove shop --commit`,
-		Args: arguments(positional.One),
+		Args:              arguments(positional.One),
+		ValidArgsFunction: complete.Teams(atHome),
 		RunE: func(command *cobra.Command, args []string) error {
 			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Remove(command.Context(), args[0], commit)

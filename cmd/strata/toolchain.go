@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/tools"
@@ -64,6 +65,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 		Short: "Build the named tools, or all",
 		Example: `  strata toolchain build etcd kube-apiserver
   strata toolchain build --all -o json`,
+		ValidArgsFunction: complete.Tools(atHome),
 		RunE: func(command *cobra.Command, names []string) error {
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or use --all")}

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/workloads"
 )
@@ -90,6 +92,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 	t.bind(command)
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
+	complete.Flag(command, "operator", complete.Values(home.EmbeddedOperator, home.UpstreamOperator))
 	o.Bind(command)
 	return command
 }

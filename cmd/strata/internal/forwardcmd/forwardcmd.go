@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/browser"
@@ -72,7 +73,8 @@ func forwarding(o cli.Options, command cobra.Command, open func(url string) erro
 		}
 		return render.Serve(command.Context(), o.Err, f, open, call.Print(o.Out, result, func() error { return render.Forward(o.Out, result) }))
 	}
-	command.Flags().StringVar(&team, "team", "", "look in this team's namespace only")
+	complete.Team(&command, &team, "look in this team's namespace only", o.Local)
+	command.ValidArgsFunction = complete.Services(call.Namespaces)
 	return &command
 }
 

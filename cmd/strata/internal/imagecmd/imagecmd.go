@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images"
@@ -160,7 +161,7 @@ image, otherwise those of all teams. The command unpacks the image, and rejects 
 		},
 	}
 	c = o.Bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }
 
@@ -193,6 +194,6 @@ imagePullSecrets, because your login may read images that a team must not see: t
 		},
 	}
 	c = o.Bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }

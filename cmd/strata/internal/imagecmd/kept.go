@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images/desk"
 )
@@ -69,6 +70,7 @@ image that was pushed or pulled within the last hour becomes free later.
 				return d.List()
 			})
 		},
+		ValidArgsFunction: o.references,
 	}
 	c = o.Bind(command)
 	return command
@@ -97,6 +99,8 @@ missing on this machine. The file is a tar archive of an OCI layout, which docke
 	}
 	c = o.Bind(command)
 	command.Flags().StringVarP(&file, "file", "f", "", "file to write")
+	complete.Flag(command, "file", complete.Files)
+	command.ValidArgsFunction = o.references
 	return command
 }
 
