@@ -38,8 +38,8 @@ const (
 
 // checks are all checks in the order of the report.
 var checks = []func(Facts) []Finding{
-	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkSpace, checkOpenFiles,
-	checkLoopback, checkPorts, checkConfinement, checkPods, checkSupervisor, checkKubectl, notes,
+	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkAccess, checkSpace, checkOpenFiles,
+	checkLoopback, checkPorts, checkConfinement, checkPods, checkSupervisor, checkSharing, checkKubectl, notes,
 }
 
 // checkSystem checks the operating system and the user.
@@ -104,8 +104,8 @@ func missing(f Facts) []string {
 
 // checkTools reports which tools are built, and which are the user's own.
 func checkTools(f Facts) []Finding {
-	if f.GoError != nil {
-		return nil // Without Go, doctor cannot list the tools.
+	if f.GoError != nil || oldGo(f) {
+		return nil // Without the right Go, doctor cannot list the tools.
 	}
 	if f.ToolsError != nil {
 		return found("tools", Missing, "fix this error, then run `strata doctor` again", "%v", f.ToolsError)
@@ -130,7 +130,7 @@ func checkTools(f Facts) []Finding {
 
 // checkLeftover reports cached tools that no module of this clone pins, if they take much space.
 func checkLeftover(f Facts) []Finding {
-	if f.Leftover < worthPruning {
+	if f.Leftover < worthPruning || oldGo(f) {
 		return nil
 	}
 	return found("tools", Note, "`strata toolchain prune` removes them", "%s of tools that this clone does not use in %s", size(f.Leftover), f.Cache)

@@ -47,6 +47,10 @@ type Facts struct {
 	Cache, Home        string // folders of the tools and of the platform
 	CacheFree          int64
 	HomeFree           int64
+	// HomeDenied and CacheDenied say why this user cannot write to the folders; nil if it can.
+	HomeDenied, CacheDenied error
+	// Sharing are the other homes that run with the same teams.yaml.
+	Sharing []string
 	// OpenFiles is the maximum number of open files of a process.
 	OpenFiles uint64
 	// Loopback is the error of listening on a loopback address other than 127.0.0.1.
@@ -79,6 +83,10 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	f := look(ctx, tools, h, true)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	f.Sharing = sharing("/proc", h.Dir())
+	if oldGo(f) {
+		return f
+	}
 	if f.GoError == nil {
 		f.Tools, f.ToolsError = tools.List(ctx)
 	}
@@ -102,6 +110,7 @@ func look(ctx context.Context, tools *toolchain.Toolchain, h home.Home, always b
 		System: runtime.GOOS, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
 		Cache: tools.Cache(), CacheFree: freeSpace(tools.Cache()),
 		Home: h.Dir(), HomeFree: freeSpace(h.Dir()),
+		HomeDenied: denied(h.Dir()), CacheDenied: denied(tools.Cache()),
 		Loopback: listenBeside(),
 	}
 	f.Supervisor, f.SupervisorError = ask(ctx, h)
