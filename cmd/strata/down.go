@@ -21,6 +21,7 @@ import (
 func newDown(io streams) *cobra.Command {
 	var t target
 	var o cli.Output
+	var w cli.Work
 	var purge, yes, dryRun bool
 	command := &cobra.Command{
 		Use:   "down",
@@ -62,16 +63,18 @@ there.
 				}
 			}
 			began := time.Now()
-			show := progress.New(io.err)
-			if err := p.Down(command.Context(), show, purge); err != nil {
-				return err
-			}
-			show.Total("down", time.Since(began))
-			return nil
+			return w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				if err := p.Down(ctx, show, purge); err != nil {
+					return err
+				}
+				show.Total("down", time.Since(began))
+				return nil
+			})
 		},
 	}
 	t.bind(command)
 	o.Bind(command)
+	w.Bind(command)
 	command.Flags().BoolVar(&purge, "purge", false, "also remove the home: state, repositories, logs")
 	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	command.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")

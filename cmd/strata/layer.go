@@ -87,6 +87,7 @@ func layerArgument() cobra.PositionalArgs {
 func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	var t target
 	var o cli.Output
+	var w cli.Work
 	var yes bool
 	command := &cobra.Command{
 		Use:       op.verb + " LAYER",
@@ -105,17 +106,21 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 					return err
 				}
 			}
-			show := progress.New(io.err)
-			summary, err := op.do(p, command.Context(), show, args[0])
+			var result layerResult
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				summary, err := op.do(p, ctx, show, args[0])
+				result = newLayerResult(args[0], op.verb, summary, show.Steps())
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			result := newLayerResult(args[0], op.verb, summary, show.Steps())
 			return o.Print(io.out, result, func() error { return nil }) // The step shows the text.
 		},
 	}
 	t.bind(command)
 	o.Bind(command)
+	w.Bind(command)
 	if op.destructive {
 		command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -25,6 +26,7 @@ func newLocal(io streams) *cobra.Command {
 
 func newLocalStart(io streams) *cobra.Command {
 	var o cli.Output
+	var w cli.Work
 	command := &cobra.Command{
 		Use:     "start",
 		Short:   "Start all processes, and wait for a ready node",
@@ -35,8 +37,7 @@ func newLocalStart(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			show := progress.New(io.err)
-			if err := p.StartCluster(command.Context(), show); err != nil {
+			if err := w.Run(command, io.err, p.StartCluster); err != nil {
 				return err
 			}
 			path, err := p.AdminKubeconfig()
@@ -50,11 +51,13 @@ func newLocalStart(io streams) *cobra.Command {
 		},
 	}
 	o.Bind(command)
+	w.Bind(command)
 	return command
 }
 
 func newLocalStop(io streams) *cobra.Command {
-	return &cobra.Command{
+	var w cli.Work
+	command := &cobra.Command{
 		Use:     "stop",
 		Short:   "Stop all processes and keep the data",
 		Example: "  strata local stop",
@@ -64,11 +67,13 @@ func newLocalStop(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return progress.New(io.err).Run("stop all processes", func() (string, error) {
-				return "", p.Stop(command.Context())
+			return w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				return show.Run("stop all processes", func() (string, error) { return "", p.Stop(ctx) })
 			})
 		},
 	}
+	w.Bind(command)
+	return command
 }
 
 func newLocalStatus(io streams) *cobra.Command {

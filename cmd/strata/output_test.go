@@ -86,3 +86,14 @@ func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
 	docstest.CheckJSON[kubeconfigResult](t, "docs/reference/output.md", "kubeconfig")
 }
+
+func TestEveryCommandThatWaitsHasATimeout(t *testing.T) {
+	began := false
+	root := newRoot(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, &began)
+	for _, path := range []string{"up", "down", "layer up", "layer preview", "layer destroy", "local start", "local stop", "toolchain build"} {
+		command, _, err := root.Find(strings.Fields(path))
+		if err != nil || command.Flags().Lookup("timeout") == nil || command.Flags().Lookup("verbose") == nil {
+			t.Errorf("strata %s has no --timeout or no --verbose (%v)", path, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -59,6 +60,7 @@ func newToolchainList(io streams) *cobra.Command {
 
 func newToolchainBuild(io streams) *cobra.Command {
 	var o cli.Output
+	var w cli.Work
 	var all bool
 	command := &cobra.Command{
 		Use:   "build [TOOL ...]",
@@ -77,9 +79,8 @@ func newToolchainBuild(io streams) *cobra.Command {
 			if all {
 				names = tc.Names()
 			}
-			show := progress.New(io.err)
-			err = show.Run("toolchain", func() (string, error) {
-				return "", tools.Ensure(command.Context(), tc, show, names...)
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				return show.Run("toolchain", func() (string, error) { return "", tools.Ensure(ctx, tc, show, names...) })
 			})
 			if err != nil || o.Text() {
 				return err
@@ -93,6 +94,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 		},
 	}
 	o.Bind(command)
+	w.Bind(command)
 	command.Flags().BoolVar(&all, "all", false, "build all tools")
 	return command
 }

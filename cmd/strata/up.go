@@ -15,12 +15,14 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func newUp(io streams) *cobra.Command {
 	var t target
 	var o cli.Output
+	var w cli.Work
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run every layer in order, then wait until Flux and the Stacks are ready",
@@ -65,17 +67,24 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 				return err
 			}
 			began := time.Now()
-			show := progress.New(io.err)
-			report, err := p.Up(command.Context(), show)
+			var report status.Report
+			var done []upStep
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				if report, err = p.Up(ctx, show); err != nil {
+					return err
+				}
+				show.Total("up", time.Since(began))
+				done = steps(show)
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			show.Total("up", time.Since(began))
 			found, err := workloadsOf(command.Context(), p)
 			if err != nil {
 				return err
 			}
-			return o.Print(io.out, upResult{report, steps(show), found}, func() error {
+			return o.Print(io.out, upResult{report, done, found}, func() error {
 				lines, err := p.Describe(command.Context())
 				if err != nil {
 					return err
@@ -94,6 +103,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
 	complete.Flag(command, "operator", complete.Values(home.EmbeddedOperator, home.UpstreamOperator))
 	o.Bind(command)
+	w.Bind(command)
 	return command
 }
 
