@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
@@ -44,7 +45,7 @@ func newLocalStart(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.Print(io.out, kubeconfigResult{path}, func() error {
+			return o.Print(io.out, kubeconfigcmd.Result{Path: path}, func() error {
 				_, err := fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
 				return err
 			})
