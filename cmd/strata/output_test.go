@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/test/docstest"
@@ -85,6 +86,7 @@ func TestYAMLAndJSONHaveTheSameFields(t *testing.T) {
 
 func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
+	docstest.CheckJSON[clonecmd.Result](t, "docs/reference/output.md", "clone")
 	docstest.CheckJSON[kubeconfigcmd.Result](t, "docs/reference/output.md", "kubeconfig")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/eventscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
@@ -92,7 +93,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io), newCompletion(io),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)), newDoctor(io), newToolchain(io), newVersion(io), newCompletion(io),
 		newSupervisor(), hidden,
 	)
 	return root

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -16,12 +17,12 @@ import (
 func newTeam(io streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "team",
-		Short: "Add, list and remove the teams of teams.yaml",
+		Short: "Add, list, clone and remove the teams of teams.yaml",
 		Example: `  strata team add shop --quota cpu=4,memory=8Gi
   strata up
   strata team list
   strata team remove shop`,
-	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io))
+	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io), clonecmd.New(options(io)))
 }
 
 // everythingOfGoogle allows every type of Google Cloud.
