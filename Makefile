@@ -23,9 +23,15 @@ FILES = git ls-files --cached --others --exclude-standard
 help: ## Print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Shows on a terminal that the command after it still compiles, and for how long. The first build takes up to three minutes.
+COMPILING = if [ -t 2 ] && [ "$$TERM" != dumb ]; then \
+	(s=0; while sleep 1; do s=$$((s + 1)); printf '\r • compiling strata, %ds' $$s >&2; done) & \
+	trap "kill $$! 2>/dev/null; printf '\\r\\033[K' >&2" EXIT; fi;
+
 .PHONY: build
 build: ## Build bin/strata
-	go build $(STRIPPED) -o bin/strata ./cmd/strata
+	@echo 'go build $(STRIPPED) -o bin/strata ./cmd/strata'
+	@$(COMPILING) go build $(STRIPPED) -o bin/strata ./cmd/strata
 
 # PLATFORMS are the platforms of the command in a release, and DIST is the folder of its files. KEY is the file with the
 # private key that signs a release. BUNDLES is a folder with the bundles of other platforms.

@@ -88,7 +88,12 @@ func parse(field apiextensionsv1.JSONSchemaProps, text string) (value any, probl
 }
 
 // Field describes a field of an order for people.
-type Field struct{ Name, Values, Default, Description string }
+type Field struct {
+	Name        string `json:"name"`
+	Values      string `json:"values"`
+	Default     string `json:"default,omitempty"`
+	Description string `json:"description"`
+}
 
 // Fields returns the fields of an order, sorted by name. Values lists the possible values, or names the type.
 func (e *Entry) Fields() []Field {

@@ -3,13 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
 )
 
 func newDoctor(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine for the requirements of the local target",
@@ -19,21 +19,13 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
   strata doctor -o json`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := openLocal("")
 			if err != nil {
 				return err
 			}
 			report := doctor.Check(doctor.Look(command.Context(), p.Toolchain, p.Home))
-			if asJSON {
-				if err := render.JSON(io.out, report); err != nil {
-					return err
-				}
-			} else {
-				report.Print(io.out)
+			if err := o.Print(io.out, report, func() error { report.Print(io.out); return nil }); err != nil {
+				return err
 			}
 			if !report.OK {
 				return errNotReady
@@ -41,6 +33,6 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
 			return nil
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }

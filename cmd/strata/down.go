@@ -11,13 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
 func newDown(io streams) *cobra.Command {
 	var t target
+	var o cli.Output
+	var w cli.Work
 	var purge, yes, dryRun bool
 	command := &cobra.Command{
 		Use:   "down",
@@ -33,7 +37,9 @@ If an object blocks a step, down names the object and the next command, and ends
 Remove the cause and run down again, or run strata up to restore the platform. --purge --yes ignores the block.
 
 On the target gke the Pulumi stacks and their configuration stay, and so do the repositories. --purge has no meaning
-there.`,
+there.
+
+-o formats the plan of --dry-run: {"steps": [{"name", "what"}], "lost", "unknown", "stays"}.`,
 		Example: `  # the plan
   strata down --dry-run
 
@@ -52,20 +58,23 @@ there.`,
 				return usageError{fmt.Errorf("--purge does not apply to %s: leave it out", about.Place)}
 			}
 			if dryRun || !yes {
-				if err := planDown(command.Context(), io, p, purge, dryRun); err != nil || dryRun {
+				if err := planDown(command.Context(), io, p, purge, dryRun, &o); err != nil || dryRun {
 					return err
 				}
 			}
 			began := time.Now()
-			show := progress.New(io.err)
-			if err := p.Down(command.Context(), show, purge); err != nil {
-				return err
-			}
-			show.Total("down", time.Since(began))
-			return nil
+			return w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				if err := p.Down(ctx, show, purge); err != nil {
+					return err
+				}
+				show.Total("down", time.Since(began))
+				return nil
+			})
 		},
 	}
 	t.bind(command)
+	o.Bind(command)
+	w.Bind(command)
 	command.Flags().BoolVar(&purge, "purge", false, "also remove the home: state, repositories, logs")
 	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	command.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
@@ -73,7 +82,7 @@ there.`,
 }
 
 // planDown prints the plan of down. Unless dryRun is set, it then asks for confirmation.
-func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dryRun bool) error {
+func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dryRun bool, o *cli.Output) error {
 	if !dryRun {
 		if err := canAnswer(io); err != nil {
 			return err
@@ -84,8 +93,7 @@ func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dry
 		return err
 	}
 	if dryRun {
-		plan.Print(io.out)
-		return nil
+		return o.Print(io.out, render.NewPlan(plan), func() error { plan.Print(io.out); return nil })
 	}
 	plan.Print(io.err)
 	return confirm(ctx, io, "\nDestroy "+p.About().Place+" with its cluster and databases?")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/shell"
@@ -15,7 +15,7 @@ import (
 
 func newEnv(io streams) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "env LAYER",
 		Short: "Print the environment for plain pulumi in a layer's folder",
@@ -30,10 +30,6 @@ state.`,
 		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.openLocal()
 			if err != nil {
 				return err
@@ -42,16 +38,15 @@ state.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, env)
-			}
-			for _, name := range slices.Sorted(maps.Keys(env)) {
-				fmt.Fprintf(io.out, "export %s=%s\n", name, shell.Quote(env[name]))
-			}
-			return nil
+			return o.Print(io.out, env, func() error {
+				for _, name := range slices.Sorted(maps.Keys(env)) {
+					fmt.Fprintf(io.out, "export %s=%s\n", name, shell.Quote(env[name]))
+				}
+				return nil
+			})
 		},
 	}
 	t.bind(command)
-	o.bind(command)
+	o.Bind(command)
 	return command
 }

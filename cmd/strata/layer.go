@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
@@ -86,7 +86,8 @@ func layerArgument() cobra.PositionalArgs {
 
 func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
+	var w cli.Work
 	var yes bool
 	command := &cobra.Command{
 		Use:       op.verb + " LAYER",
@@ -96,10 +97,6 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
@@ -109,16 +106,21 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 					return err
 				}
 			}
-			show := progress.New(io.err)
-			summary, err := op.do(p, command.Context(), show, args[0])
-			if err != nil || !asJSON {
+			var result layerResult
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				summary, err := op.do(p, ctx, show, args[0])
+				result = newLayerResult(args[0], op.verb, summary, show.Steps())
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			return render.JSON(io.out, newLayerResult(args[0], op.verb, summary, show.Steps()))
+			return o.Print(io.out, result, func() error { return nil }) // The step shows the text.
 		},
 	}
 	t.bind(command)
-	o.bind(command)
+	o.Bind(command)
+	w.Bind(command)
 	if op.destructive {
 		command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}
@@ -139,7 +141,7 @@ func newLayerResult(layer, verb string, summary layers.Summary, steps []progress
 
 func newLayerOutputs(io streams) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
 	var secrets bool
 	command := &cobra.Command{
 		Use:       "outputs LAYER",
@@ -148,10 +150,6 @@ func newLayerOutputs(io streams) *cobra.Command {
 		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
@@ -160,23 +158,25 @@ func newLayerOutputs(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, values)
-			}
-			for _, name := range slices.Sorted(maps.Keys(values)) {
-				text, err := outputText(values[name])
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(io.out, "%s: %s\n", name, text)
-			}
-			return nil
+			return o.Print(io.out, values, func() error { return printOutputs(io, values) })
 		},
 	}
 	t.bind(command)
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().BoolVar(&secrets, "show-secrets", false, "print secrets in plain text")
 	return command
+}
+
+// printOutputs prints a line for each output of a layer.
+func printOutputs(io streams, values map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text, err := outputText(values[name])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(io.out, "%s: %s\n", name, text)
+	}
+	return nil
 }
 
 // outputText returns a string output as it is, and any other output as JSON.

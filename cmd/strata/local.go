@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
@@ -23,7 +26,9 @@ func newLocal(io streams) *cobra.Command {
 }
 
 func newLocalStart(io streams) *cobra.Command {
-	return &cobra.Command{
+	var o cli.Output
+	var w cli.Work
+	command := &cobra.Command{
 		Use:     "start",
 		Short:   "Start all processes, and wait for a ready node",
 		Example: "  strata local start",
@@ -33,22 +38,27 @@ func newLocalStart(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			show := progress.New(io.err)
-			if err := p.StartCluster(command.Context(), show); err != nil {
+			if err := w.Run(command, io.err, p.StartCluster); err != nil {
 				return err
 			}
 			path, err := p.AdminKubeconfig()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
-			return nil
+			return o.Print(io.out, kubeconfigcmd.Result{Path: path}, func() error {
+				_, err := fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
+				return err
+			})
 		},
 	}
+	o.Bind(command)
+	w.Bind(command)
+	return command
 }
 
 func newLocalStop(io streams) *cobra.Command {
-	return &cobra.Command{
+	var w cli.Work
+	command := &cobra.Command{
 		Use:     "stop",
 		Short:   "Stop all processes and keep the data",
 		Example: "  strata local stop",
@@ -58,15 +68,17 @@ func newLocalStop(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return progress.New(io.err).Run("stop all processes", func() (string, error) {
-				return "", p.Stop(command.Context())
+			return w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				return show.Run("stop all processes", func() (string, error) { return "", p.Stop(ctx) })
 			})
 		},
 	}
+	w.Bind(command)
+	return command
 }
 
 func newLocalStatus(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show the supervisor, its servers and its child processes",
@@ -76,10 +88,6 @@ docs/reference/output.md documents the output of -o json.`,
   strata local status -o json`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := openLocal("")
 			if err != nil {
 				return err
@@ -88,12 +96,9 @@ docs/reference/output.md documents the output of -o json.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, s)
-			}
-			return render.LocalStatus(io.out, s, time.Now())
+			return o.Print(io.out, s, func() error { return render.LocalStatus(io.out, s, time.Now()) })
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/terminal"
 )
@@ -22,7 +23,8 @@ because a log may contain text of a team.`,
 
   # unescaped, for another program
   strata logs kube-apiserver --raw`,
-		Args: arguments(positional.One),
+		Args:              arguments(positional.One),
+		ValidArgsFunction: complete.Logs(atHome),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := openLocal("")
 			if err != nil {

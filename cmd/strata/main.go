@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/quiet"
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
@@ -22,6 +23,7 @@ import (
 )
 
 func main() {
+	quiet.Restore()
 	trial.Main()
 	sandboxes.Main()
 	ctx, stop := interruptible(len(os.Args) > 1 && os.Args[1] == supervisor.Command)

@@ -11,9 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/eventscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -79,7 +83,10 @@ func newRoot(io streams, began *bool) *cobra.Command {
   strata status
 
   # delete all of it
-  strata down --purge --yes`,
+  strata down --purge --yes
+
+  # complete commands, teams and flags in this shell
+  source <(strata completion bash)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version,
@@ -90,14 +97,12 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	root.CompletionOptions.HiddenDefaultCmd = true
-	ordering := cataloguecmd.Options{Out: io.out, Root: findRepository, Arguments: arguments, Group: group, Usage: func(err error) error { return usageError{err} }}
 	hidden := operator.New()
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io), cataloguecmd.New(ordering), cataloguecmd.Order(ordering),
-		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), imagecmd.New(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)), newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io),
 		newSupervisor(), hidden,
 	)
 	return root
@@ -112,6 +117,9 @@ func openLocal(environment string) (*local.Platform, error) {
 	}
 	return local.Open(root, home.In(root), environment)
 }
+
+// atHome opens the local platform with the environment of its home.
+func atHome() (*local.Platform, error) { return openLocal("") }
 
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {
@@ -140,25 +148,6 @@ func findRepository() (string, error) {
 		return root, nil
 	}
 	return "", err
-}
-
-// output is the flag -o.
-type output struct{ format string }
-
-// bind adds the flag to a command.
-func (o *output) bind(command *cobra.Command) {
-	command.Flags().StringVarP(&o.format, "output", "o", "text", "output format: text or json")
-}
-
-// json reports whether the output is JSON. It returns a usage error for an unknown format.
-func (o *output) json() (bool, error) {
-	switch o.format {
-	case "text":
-		return false, nil
-	case "json":
-		return true, nil
-	}
-	return false, usageError{fmt.Errorf("unknown output %q: use text or json", o.format)}
 }
 
 // group turns a command into a group of subcommands. Without a subcommand, the group prints its help.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
@@ -22,7 +23,7 @@ const watchEvery = time.Second
 
 func newStatus(io streams) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
 	var watch bool
 	command := &cobra.Command{
 		Use:   "status",
@@ -31,7 +32,7 @@ func newStatus(io streams) *cobra.Command {
 if they are not ready. Below the tree, status prints the root cause, who can fix it, and how. It starts and changes nothing.
 
 The exit code is 0 only if everything is ready. With --watch, a terminal shows the tree in place; elsewhere status prints a
-line for each change, or with -o json a document on one line. Ctrl-C ends a watch, with exit code 0.`,
+line for each change, with -o json a document on one line, and with -o yaml a document after a line "---". Ctrl-C ends a watch, with exit code 0.`,
 		Example: `  strata status
   strata status --watch
   strata status -o json
@@ -40,27 +41,19 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
   strata status --target gke`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
 			}
 			if watch {
-				return watchStatus(command.Context(), p, io, asJSON)
+				return watchStatus(command.Context(), p, io, o)
 			}
 			report, err := p.Status(command.Context())
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				if err := render.JSON(io.out, report); err != nil {
-					return err
-				}
-			} else {
-				render.Status(io.out, report)
+			if err := o.Print(io.out, report, func() error { render.Status(io.out, report); return nil }); err != nil {
+				return err
 			}
 			if !report.Ready {
 				return errNotReady
@@ -69,14 +62,14 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
 		},
 	}
 	t.bindAny(command)
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "show every change, until interrupted")
 	return command
 }
 
 // watchStatus shows the status, and every change, until ctx ends.
-func watchStatus(ctx context.Context, p *lifecycle.Platform, io streams, asJSON bool) error {
+func watchStatus(ctx context.Context, p *lifecycle.Platform, io streams, o cli.Output) error {
 	var watch inspect.Watch
 	defer watch.Stop()
-	return render.Watch(ctx, io.out, asJSON, watchEvery, func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) })
+	return render.Watch(ctx, io.out, o.Stream(io.out), watchEvery, func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) })
 }

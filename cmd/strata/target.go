@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/internal/gke"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
@@ -29,7 +30,9 @@ type target struct {
 // bind adds the flags to a command that may create a platform.
 func (t *target) bind(command *cobra.Command) {
 	command.Flags().StringVar(&t.name, "target", targetLocal, "where the layers run: local, or gke for Google Cloud")
+	complete.Flag(command, "target", complete.Values(targetLocal, targetGKE))
 	command.Flags().StringVar(&t.environment, "env", defaultEnvironment, "name of the environment: the Pulumi stack of every layer")
+	complete.Flag(command, "env", complete.Nothing)
 }
 
 // bindAny binds the flags of a command that works on the existing platform. On this machine, the home determines the

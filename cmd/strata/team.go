@@ -5,6 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
@@ -14,19 +17,19 @@ import (
 func newTeam(io streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "team",
-		Short: "Add, list and remove the teams of teams.yaml",
+		Short: "Add, list, clone and remove the teams of teams.yaml",
 		Example: `  strata team add shop --quota cpu=4,memory=8Gi
   strata up
   strata team list
   strata team remove shop`,
-	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io))
+	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io), clonecmd.New(options(io)))
 }
 
 // everythingOfGoogle allows every type of Google Cloud.
 const everythingOfGoogle = "gcp:*"
 
 func newTeamAdd(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	var team teams.Team
 	var quota map[string]string
 	var commit bool
@@ -60,20 +63,24 @@ clone and kept if there is no value.`,
 						each, team.Name)
 				}
 			}
-			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Add(command.Context(), team, commit)
 			})
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().StringSliceVar(&team.Allow, "allow", nil, "types of resources that the team's Programs may declare, such as gcp:sql/*,random:*")
 	command.Flags().StringToStringVar(&quota, "quota", nil, "limits of its namespace: any of cpu, memory, memoryLimit, pods, storage, volumes")
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
+	command.ValidArgsFunction = complete.Nothing
+	complete.Flag(command, "allow", complete.Values(append(teams.DefaultAllow(), everythingOfGoogle, "gcp:sql/*", "gcp:storage/*")...))
+	complete.Flag(command, "quota", cobra.FixedCompletions([]string{"cpu=", "memory=", "memoryLimit=", "pods=", "storage=", "volumes="},
+		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	return command
 }
 
 func newTeamRemove(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	var commit bool
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -88,24 +95,21 @@ The team's Git repository and the state of its Stacks stay.
 -o json prints the same fields as strata team add.`,
 		Example: `  strata team remove shop
   strata team remove shop --commit`,
-		Args: arguments(positional.One),
+		Args:              arguments(positional.One),
+		ValidArgsFunction: complete.Teams(atHome),
 		RunE: func(command *cobra.Command, args []string) error {
-			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
 				return a.Remove(command.Context(), args[0], commit)
 			})
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
 	return command
 }
 
 // changeTeam changes teams.yaml and prints the result.
-func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
-	asJSON, err := o.json()
-	if err != nil {
-		return err
-	}
+func changeTeam(io streams, o *cli.Output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
 	p, err := openLocal("")
 	if err != nil {
 		return err
@@ -114,9 +118,5 @@ func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.C
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return render.JSON(io.out, result)
-	}
-	render.TeamChange(io.out, result)
-	return nil
+	return o.Print(io.out, result, func() error { render.TeamChange(io.out, result); return nil })
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/teamadmin"
 )
 
 func newTeamList(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "Show each team's access to the cluster, and its Stacks",
@@ -33,19 +34,15 @@ not answer. state is one of:
   strata team list -o json`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return listTeams(command.Context(), io, o)
+			return listTeams(command.Context(), io, &o)
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }
 
 // listTeams prints all teams.
-func listTeams(ctx context.Context, io streams, o output) error {
-	asJSON, err := o.json()
-	if err != nil {
-		return err
-	}
+func listTeams(ctx context.Context, io streams, o *cli.Output) error {
 	p, err := openLocal("")
 	if err != nil {
 		return err
@@ -54,12 +51,11 @@ func listTeams(ctx context.Context, io streams, o output) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return render.JSON(io.out, list)
-	}
-	render.Teams(io.out, list.Teams)
-	if len(list.Teams) == 0 {
-		fmt.Fprintln(io.out, "no team yet: "+p.Home.Call("team add NAME"))
-	}
-	return nil
+	return o.Print(io.out, list, func() error {
+		render.Teams(io.out, list.Teams)
+		if len(list.Teams) == 0 {
+			fmt.Fprintln(io.out, "no team yet: "+p.Home.Call("team add NAME"))
+		}
+		return nil
+	})
 }

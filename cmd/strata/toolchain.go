@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
+	"github.com/strata-platform/strata/cmd/strata/internal/fetchcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/tools"
@@ -20,7 +24,7 @@ func newToolchain(io streams) *cobra.Command {
 		Example: `  strata toolchain list
   strata toolchain build --all
   strata toolchain prune`,
-	}, newToolchainList(io), newToolchainBuild(io), newToolchainFetch(io), newToolchainPrune(io))
+	}, newToolchainList(io), newToolchainBuild(io), fetchcmd.New(options(io)), newToolchainPrune(io))
 }
 
 // openToolchain opens the toolchain of the repository that findRepository finds.
@@ -33,17 +37,13 @@ func openToolchain() (*toolchain.Toolchain, error) {
 }
 
 func newToolchainList(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:     "list",
 		Short:   "List the tools, their pinned versions and whether they are built",
 		Example: "  strata toolchain list -o json",
 		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			tc, err := openToolchain()
 			if err != nil {
 				return err
@@ -52,29 +52,24 @@ func newToolchainList(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, list)
-			}
-			return render.Tools(io.out, list)
+			return o.Print(io.out, list, func() error { return render.Tools(io.out, list) })
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }
 
 func newToolchainBuild(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
+	var w cli.Work
 	var all bool
 	command := &cobra.Command{
 		Use:   "build [TOOL ...]",
 		Short: "Build the named tools, or all",
 		Example: `  strata toolchain build etcd kube-apiserver
   strata toolchain build --all -o json`,
+		ValidArgsFunction: complete.Tools(atHome),
 		RunE: func(command *cobra.Command, names []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or use --all")}
 			}
@@ -85,27 +80,28 @@ func newToolchainBuild(io streams) *cobra.Command {
 			if all {
 				names = tc.Names()
 			}
-			show := progress.New(io.err)
-			err = show.Run("toolchain", func() (string, error) {
-				return "", tools.Ensure(command.Context(), tc, show, names...)
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				return show.Run("toolchain", func() (string, error) { return "", tools.Ensure(ctx, tc, show, names...) })
 			})
-			if err != nil || !asJSON {
+			if err != nil || o.Text() {
 				return err
 			}
 			list, err := tc.List(command.Context())
 			if err != nil {
 				return err
 			}
-			return render.JSON(io.out, slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) }))
+			built := slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) })
+			return o.Print(io.out, built, nil)
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
+	w.Bind(command)
 	command.Flags().BoolVar(&all, "all", false, "build all tools")
 	return command
 }
 
 func newToolchainPrune(io streams) *cobra.Command {
-	var o output
+	var o cli.Output
 	command := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove built tools that this clone does not use",
@@ -114,10 +110,6 @@ killed builds. Another clone that uses them builds them again. prune removes not
 		Example: "  strata toolchain prune",
 		Args:    arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			tc, err := openToolchain()
 			if err != nil {
 				return err
@@ -126,13 +118,9 @@ killed builds. Another clone that uses them builds them again. prune removes not
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.JSON(io.out, append([]toolchain.Leftover{}, removed...))
-			}
-			render.Removed(io.out, removed)
-			return nil
+			return o.Print(io.out, append([]toolchain.Leftover{}, removed...), func() error { render.Removed(io.out, removed); return nil })
 		},
 	}
-	o.bind(command)
+	o.Bind(command)
 	return command
 }

@@ -8,17 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func newUp(io streams) *cobra.Command {
 	var t target
-	var o output
+	var o cli.Output
+	var w cli.Work
 	waitFor := wait.All
 	command := &cobra.Command{
 		Use:   "up",
@@ -65,45 +70,50 @@ and "simulated": [{"namespace", "name", "reason"}].`,
   strata up --operator upstream`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			asJSON, err := o.json()
-			if err != nil {
-				return err
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
 			}
 			began := time.Now()
-			show := progress.New(io.err)
-			report, err := p.Up(command.Context(), show, waitFor)
+			var report status.Report
+			var done *progress.Reporter
+			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
+				done = show
+				if report, err = p.Up(ctx, show, waitFor); err != nil {
+					return err
+				}
+				show.Total("up", time.Since(began))
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			show.Total("up", time.Since(began))
 			found, err := workloadsOf(command.Context(), p)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return render.UpJSON(io.out, report, show, found)
-			}
-			lines, err := p.Describe(command.Context())
-			if err != nil {
-				return err
-			}
-			next, err := p.Next(command.Context())
-			if err != nil {
-				return err
-			}
-			render.Up(io.out, lines, next, found)
-			return nil
+			return o.Print(io.out, render.NewUp(report, done, found), func() error {
+				lines, err := p.Describe(command.Context())
+				if err != nil {
+					return err
+				}
+				next, err := p.Next(command.Context())
+				if err != nil {
+					return err
+				}
+				render.Up(io.out, lines, next, found)
+				return nil
+			})
 		},
 	}
 	t.bind(command)
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
+	complete.Flag(command, "operator", complete.Values(home.EmbeddedOperator, home.UpstreamOperator))
 	command.Flags().Var(&waitFor, "wait", "what to wait for: platform, or all for the platform and the teams")
-	o.bind(command)
+	complete.Flag(command, "wait", complete.Values("platform", "all"))
+	o.Bind(command)
+	w.Bind(command)
 	return command
 }
 

@@ -71,7 +71,7 @@ func (p *Platform) runAlone(ctx context.Context, show *progress.Reporter, layer 
 // prepareLayer prepares the run of a single layer. With repositories, it also updates the platform's repositories.
 func (p *Platform) prepareLayer(ctx context.Context, show *progress.Reporter, repositories bool) error {
 	for _, step := range p.Prepare(repositories) {
-		if _, err := step.Do(ctx, show); err != nil {
+		if err := show.RunShort(step.Name, func() (string, error) { return step.Do(ctx, show) }); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,10 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -45,6 +47,23 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 	all := p.repositories(running)
 	repository := teamadmin.Repository{URL: all.Address(team), Clone: all.CloneCommand(team, team), Kept: all.Has(team)}
 	return repository, all.EnsureTeams(ctx, list)
+}
+
+// CloneTeam returns the arguments of git that clone a team's repository as the team into a folder, and the folder.
+func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []string, folder string, err error) {
+	team, err := p.team(name)
+	if err != nil {
+		return nil, "", err
+	}
+	running, err := p.client.Status(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("clone the repository of team %s: %w: run `%s` first", name, err, p.Home.Call("up"))
+	}
+	all := p.repositories(running)
+	if !all.Has(team.Name) {
+		return nil, "", fmt.Errorf("team %s has no repository yet: run `%s` first", name, p.Home.Call("up"))
+	}
+	return all.CloneArguments(team.Name, team.Name, dir), cmp.Or(dir, team.Name), nil
 }
 
 // KeptRepository returns the repository of a team that is no longer in teams.yaml, if the supervisor runs. The command clones

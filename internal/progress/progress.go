@@ -5,7 +5,6 @@ package progress
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -27,16 +26,24 @@ type Reporter struct {
 	detail   string
 	began    time.Time
 	steps    []Step
+	// verbose prints each detail as a line. failed describes the last step that failed, with its last detail.
+	verbose bool
+	failed  string
 }
 
 // New returns a reporter that prints to out. On a terminal it shows the current step while the step runs.
 func New(out io.Writer) *Reporter {
-	terminal := false
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	return &Reporter{out: out, terminal: terminal}
+	return &Reporter{out: out, terminal: terminal.Screen(out) != nil}
+}
+
+// NewVerbose returns a reporter that prints each detail as a line of its own, with the time since the step began.
+func NewVerbose(out io.Writer) *Reporter { return &Reporter{out: out, verbose: true} }
+
+// Failed describes the last step that failed: its name and its last detail. It is empty if no step has failed.
+func (r *Reporter) Failed() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
 }
 
 // Terminal reports whether the reporter shows the current step while the step runs.
@@ -52,11 +59,20 @@ func (r *Reporter) Start(name string) {
 	r.draw()
 }
 
-// Detail shows the current detail of a step on a terminal, and prints nothing elsewhere. Note prints a line everywhere.
+// Detail shows the current detail of a step on a terminal. Elsewhere it prints nothing, and a verbose reporter prints a line for
+// each new detail. Note prints a line everywhere.
 func (r *Reporter) Detail(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.detail = terminal.Line(fmt.Sprintf(format, args...), maxDetail)
+	width := maxDetail
+	if r.verbose {
+		width = longestNoteLine
+	}
+	last := r.detail
+	r.detail = terminal.Line(fmt.Sprintf(format, args...), width)
+	if r.verbose && r.detail != last {
+		fmt.Fprintf(r.out, "   %6.1fs  %s\n", time.Since(r.began).Seconds(), r.detail)
+	}
 	r.draw()
 }
 
@@ -78,6 +94,12 @@ func (r *Reporter) End(ok bool, result string) {
 		return
 	}
 	elapsed := time.Since(r.began)
+	if !ok {
+		r.failed = r.name
+		if r.detail != "" {
+			r.failed += ": " + r.detail
+		}
+	}
 	r.erase()
 	mark := "✗"
 	if ok {
@@ -121,6 +143,36 @@ func (r *Reporter) Run(name string, do func() (result string, err error)) error 
 	}
 	r.End(true, result)
 	return nil
+}
+
+// worthALine is the duration from which RunShort prints a line.
+const worthALine = time.Second
+
+// RunShort is Run for a preparation that is short as a rule: it prints a line only if do fails or takes longer than a second. On
+// a terminal it shows the step while it runs.
+func (r *Reporter) RunShort(name string, do func() (result string, err error)) error {
+	r.Start(name)
+	defer r.End(false, "")
+	result, err := do()
+	if err != nil {
+		return err
+	}
+	if r.verbose || r.running() >= worthALine {
+		r.End(true, result)
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.erase()
+	r.name = ""
+	return nil
+}
+
+// running returns for how long the current step has run.
+func (r *Reporter) running() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.began)
 }
 
 const (

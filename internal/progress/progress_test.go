@@ -29,3 +29,36 @@ func TestRun(t *testing.T) {
 		t.Errorf("steps are %v", steps)
 	}
 }
+
+func TestAVerboseReporterPrintsEachNewDetail(t *testing.T) {
+	var out bytes.Buffer
+	r := NewVerbose(&out)
+	failure := errors.New("broken")
+	if err := r.Run("layer 1", func() (string, error) {
+		for _, detail := range []string{"creating a", "creating a", "creating \x1b[2J"} {
+			r.Detail("%s", detail)
+		}
+		return "", failure
+	}); !errors.Is(err, failure) {
+		t.Errorf("got %v", err)
+	}
+	want := regexp.MustCompile(`^    +\d\.\ds  creating a\n    +\d\.\ds  creating \\x1b\[2J\n ✗ layer 1 +\d\.\ds\n$`)
+	if !want.Match(out.Bytes()) {
+		t.Errorf("printed\n%s", &out)
+	}
+	if got, want := r.Failed(), `layer 1: creating \x1b[2J`; got != want {
+		t.Errorf("the failed step is %q, want %q", got, want)
+	}
+}
+
+func TestAShortStepHasALineOnlyIfItFails(t *testing.T) {
+	var out bytes.Buffer
+	r := New(&out)
+	if err := r.RunShort("quick", func() (string, error) { return "", nil }); err != nil || out.Len() > 0 {
+		t.Errorf("printed %q, error %v", &out, err)
+	}
+	failure := errors.New("broken")
+	if err := r.RunShort("prepare", func() (string, error) { return "", failure }); !errors.Is(err, failure) || !bytes.HasPrefix(out.Bytes(), []byte(" ✗ prepare")) {
+		t.Errorf("printed %q, error %v", &out, err)
+	}
+}

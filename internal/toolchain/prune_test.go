@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -121,5 +122,19 @@ func TestPruneOfAMissingCache(t *testing.T) {
 	tools := openTiny(t, tinyRoot(t), filepath.Join(t.TempDir(), "none"))
 	if got := prune(t, tools); len(got) != 0 || exists(tools.cache) {
 		t.Errorf("Prune removed %v from %s", got, tools.cache)
+	}
+}
+
+func TestPruneWithAnOldGoRemovesNothing(t *testing.T) {
+	tools, now, before := twoPins(t)
+	write(t, filepath.Join(tools.root, "go.mod"), "module "+modulePath+"\n\ngo 1.26.0\n")
+	tools.goVersion = "go1.25.9"
+	if removed, err := tools.Prune(t.Context()); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "go1.25.9, but this clone needs go1.26.0 or newer") {
+		t.Errorf("Prune removed %v, error %v", removed, err)
+	}
+	for _, dir := range []string{now, before} {
+		if !exists(dir) {
+			t.Errorf("%s is removed", dir)
+		}
 	}
 }

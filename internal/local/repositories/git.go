@@ -27,14 +27,34 @@ func (r Repositories) Password(account string) (string, error) {
 
 // CloneCommand returns a command that clones a repository as an account. The command reads the password from the home.
 func (r Repositories) CloneCommand(repository, account string) string {
+	helper, address := r.clone(repository, account)
+	if address == "" {
+		return ""
+	}
+	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), address)
+}
+
+// CloneArguments returns the arguments of git that clone a repository as an account into a folder, as CloneCommand does. An empty
+// folder means the repository's name.
+func (r Repositories) CloneArguments(repository, account, dir string) []string {
+	helper, address := r.clone(repository, account)
+	args := []string{"clone", "--config", "credential.helper=" + helper, "--", address}
+	if dir != "" {
+		args = append(args, dir)
+	}
+	return args
+}
+
+// clone returns the credential helper that reads the password from the home, and the repository's address with the account; the
+// address is empty without a URL.
+func (r Repositories) clone(repository, account string) (helper, address string) {
 	u, err := url.Parse(r.Address(repository))
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	u.User = url.User(account)
 	// Git passes this value to a shell, so it needs quoting of its own.
-	helper := "store --file=" + shell.Word(r.Home.GitCredentials())
-	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), u)
+	return "store --file=" + shell.Word(r.Home.GitCredentials()), u.String()
 }
 
 // git runs git with the engineer's account of the Git server, and returns its output, even if it fails. It passes the

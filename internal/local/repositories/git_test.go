@@ -29,6 +29,17 @@ func TestCloneCommandHoldsNoPassword(t *testing.T) {
 	}
 }
 
+func TestCloneArgumentsTakeAFolderForNoFlag(t *testing.T) {
+	h, err := home.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := Repositories{Home: h, URL: "http://127.0.0.1:4712"}.CloneArguments("web", "web", "--upload-pack=x")
+	if want := []string{"--", "http://web@127.0.0.1:4712/web.git", "--upload-pack=x"}; !slices.Equal(args[3:], want) {
+		t.Errorf("the arguments end with %q, want %q", args[3:], want)
+	}
+}
+
 func TestPrintedCommandsWorkForAnyNameOfAHome(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `it's a "home"`)
 	h, err := home.At(dir)

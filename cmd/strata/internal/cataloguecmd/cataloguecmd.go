@@ -4,37 +4,25 @@ package cataloguecmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/catalogue"
-	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/teams"
 )
 
-// Options connect the commands to the command line of strata. All fields are required.
-type Options struct {
-	Out io.Writer
-	// Root returns the folder of teams.yaml and of the organisation's own entries.
-	Root func() (string, error)
-	// Arguments makes errors of a check of the positional arguments errors of usage.
-	Arguments func(cobra.PositionalArgs) cobra.PositionalArgs
-	// Usage turns an error into one about the arguments of the call.
-	Usage func(error) error
-	// Group turns a command into a group of subcommands.
-	Group func(*cobra.Command, ...*cobra.Command) *cobra.Command
-}
+// commands are the commands of the catalogue on one command line.
+type commands struct{ cli.Options }
 
 // New returns the command catalogue with its subcommands.
-func New(o Options) *cobra.Command {
+func New(options cli.Options) *cobra.Command {
+	o := commands{options}
 	return o.Group(&cobra.Command{
 		Use:   "catalogue",
 		Short: "Show what teams can order, and check the entries",
@@ -59,7 +47,7 @@ type entries struct {
 	offered map[string]teams.Offer
 }
 
-func (o Options) open() (entries, error) {
+func (o commands) open() (entries, error) {
 	root, err := o.Root()
 	if err != nil {
 		return entries{}, err
@@ -108,108 +96,9 @@ func (e entries) load(kind string) (*catalogue.Entry, error) {
 	return catalogue.Load(e.from(name), name)
 }
 
-func (o Options) list() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the entries of the catalogue", Example: "  strata catalogue list", Args: o.Arguments(positional.None),
-		RunE: func(*cobra.Command, []string) error {
-			all, err := o.open()
-			if err != nil {
-				return err
-			}
-			names, err := all.names()
-			if err != nil {
-				return err
-			}
-			table := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "NAME\tKIND\tOFFERED\tDESCRIPTION")
-			for _, name := range names {
-				entry, err := all.load(name)
-				if err != nil {
-					return err
-				}
-				offered := "no"
-				if offer, is := all.offered[name]; is {
-					offered = fmt.Sprintf("%d per team", offer.PerTeam)
-				}
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, entry.Names.Kind, offered, entry.Description)
-			}
-			return table.Flush()
-		},
-	}
-}
-
-func (o Options) show() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
-		Args: o.Arguments(positional.One),
-		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := o.open()
-			if err != nil {
-				return err
-			}
-			entry, err := all.load(args[0])
-			if err != nil {
-				return o.Usage(err)
-			}
-			fmt.Fprintf(o.Out, "%s (%s.%s)\n%s\n\n", entry.Names.Kind, entry.Names.Plural, catalogue.Group, entry.Description)
-			table := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "FIELD\tVALUES\tDEFAULT\tDESCRIPTION")
-			for _, field := range entry.Fields() {
-				fmt.Fprintf(table, "spec.%s\t%s\t%s\t%s\n", field.Name, field.Values, field.Default, field.Description)
-			}
-			for _, result := range []struct {
-				kind string
-				keys map[string]string
-			}{{"SECRET", entry.Results.Secret}, {"CONFIGMAP", entry.Results.ConfigMap}} {
-				if len(result.keys) == 0 {
-					continue
-				}
-				fmt.Fprintf(table, "\n%s NAME-%s\n", result.kind, entry.Name)
-				for _, key := range slices.Sorted(maps.Keys(result.keys)) {
-					fmt.Fprintf(table, "%s\t%s\n", key, result.keys[key])
-				}
-			}
-			return table.Flush()
-		},
-	}
-}
-
-func (o Options) lint() *cobra.Command {
-	return &cobra.Command{
-		Use: "lint", Short: "Check the entries of the catalogue, and that teams.yaml offers no other", Example: "  strata catalogue lint",
-		Args: o.Arguments(positional.None),
-		RunE: func(*cobra.Command, []string) error {
-			all, err := o.open()
-			if err != nil {
-				return err
-			}
-			names, err := all.names()
-			if err != nil {
-				return err
-			}
-			var problems []string
-			for _, name := range names {
-				problems = append(problems, catalogue.Lint(all.from(name), name)...)
-			}
-			for _, name := range slices.Sorted(maps.Keys(all.offered)) {
-				if !slices.Contains(names, name) {
-					problems = append(problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s", name, catalogue.Folder))
-				}
-			}
-			for _, problem := range problems {
-				fmt.Fprintln(o.Out, problem)
-			}
-			if len(problems) > 0 {
-				return errLint
-			}
-			fmt.Fprintf(o.Out, "%s: no problems\n", strings.Join(names, ", "))
-			return nil
-		},
-	}
-}
-
 // Order returns the command order.
-func Order(o Options) *cobra.Command {
+func Order(options cli.Options) *cobra.Command {
+	o := commands{options}
 	command := &cobra.Command{
 		Use: "order KIND NAME", Short: "Print an order of the catalogue as YAML, for a team to commit",
 		Long: `Print an order of the catalogue as YAML, for a team to commit. The command checks the fields by the entry's schema, and needs no

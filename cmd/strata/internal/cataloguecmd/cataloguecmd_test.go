@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 )
 
 // run calls a command in a repository with a teams.yaml, and returns its output.
@@ -19,7 +20,7 @@ func run(t *testing.T, root, offers string, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	options := cataloguecmd.Options{
+	options := cli.Options{
 		Out: &out, Root: func() (string, error) { return root, nil },
 		Arguments: func(check cobra.PositionalArgs) cobra.PositionalArgs { return check }, Usage: func(err error) error { return err },
 		Group: func(parent *cobra.Command, children ...*cobra.Command) *cobra.Command {

@@ -4,41 +4,28 @@ package fetchcmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
 
-// Options connect the command to the command line of strata. All fields are required.
-type Options struct {
-	Out, Err io.Writer
-	// Open opens the toolchain.
-	Open func() (*toolchain.Toolchain, error)
-	// Args checks that the call has one argument.
-	Args cobra.PositionalArgs
-	// Usage turns an error into one about the arguments of the call.
-	Usage func(error) error
-	// Bind adds the flag -o to a command, and returns a function that reports whether the output is JSON.
-	Bind func(*cobra.Command) (asJSON func() (bool, error))
-}
-
 // errNoDigest is the error of a strata that knows no bundle.
 var errNoDigest = errors.New("this strata is not from a release, so it has no checksum of a bundle: verify SHA256SUMS of the release, " +
 	"and pass the digest of the bundle's .manifest.json with --sha256")
 
 // New returns the command.
-func New(o Options) *cobra.Command {
+func New(o cli.Options) *cobra.Command {
 	var digest string
-	var asJSON func() (bool, error)
+	var output cli.Output
 	command := &cobra.Command{
 		Use:   "fetch URL|FOLDER|FILE",
 		Short: "Take prebuilt tools from a release, so that this machine needs no Go",
@@ -49,17 +36,13 @@ The strata of a release contains the checksum of its bundle, and accepts no othe
 error, no tool has changed. If a connection breaks, fetch continues where it broke.`,
 		Example: `  strata toolchain fetch https://example.com/strata/` + buildinfo.Version + `
   strata toolchain fetch dist`,
-		Args: o.Args,
+		Args: o.Arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
-			asJSON, err := asJSON()
-			if err != nil {
-				return err
-			}
 			trusted, err := trust(digest)
 			if err != nil {
 				return err
 			}
-			tools, err := o.Open()
+			tools, err := o.Toolchain()
 			if err != nil {
 				return err
 			}
@@ -73,17 +56,18 @@ error, no tool has changed. If a connection breaks, fetch continues where it bro
 				}
 				return fmt.Sprintf("%d tools fetched", len(names)), err
 			})
-			if err != nil || !asJSON {
+			if err != nil {
 				return err
 			}
 			list, err := tools.List(command.Context())
 			if err != nil {
 				return err
 			}
-			return render.JSON(o.Out, slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) }))
+			list = slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) })
+			return output.Print(o.Out, list, func() error { return nil })
 		},
 	}
-	asJSON = o.Bind(command)
+	output.Bind(command)
 	command.Flags().StringVar(&digest, "sha256", "", "checksum of the bundle's manifest, for a strata that is not from the same release")
 	command.PreRunE = func(*cobra.Command, []string) error {
 		digest = strings.ToLower(strings.TrimPrefix(digest, "sha256:"))

@@ -3,40 +3,22 @@ package forwardcmd
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/browser"
 	"github.com/strata-platform/strata/internal/forward"
 )
 
-// Options connect the commands to the command line of strata. All fields are required.
-type Options struct {
-	Out, Err io.Writer
-	// Bind adds the flags that choose the output and the platform to a command, and returns their values.
-	Bind func(*cobra.Command) Call
-	// Arguments makes errors of a check of the positional arguments errors of usage.
-	Arguments func(cobra.PositionalArgs) cobra.PositionalArgs
-	// Usage turns an error into one about the arguments of the call.
-	Usage func(error) error
-}
-
-// Call are the values of the flags of one call.
-type Call interface {
-	// JSON reports whether the output is JSON.
-	JSON() (bool, error)
-	// Namespaces returns the namespaces of a team, or of all teams, and the configuration of clients of their cluster.
-	Namespaces(ctx context.Context, team string) (*rest.Config, []string, error)
-}
-
 // PortForward returns the command port-forward.
-func PortForward(o Options) *cobra.Command {
-	return o.command(cobra.Command{
+func PortForward(o cli.Options) *cobra.Command {
+	return forwarding(o, cobra.Command{
 		Use:   "port-forward SERVICE|POD [[LOCAL:]PORT]",
 		Short: "Connect a port of this machine with a team's Service or pod, until interrupted",
 		Long:  render.PortForwardHelp,
@@ -48,8 +30,8 @@ func PortForward(o Options) *cobra.Command {
 }
 
 // Open returns the command open.
-func Open(o Options) *cobra.Command {
-	return o.command(cobra.Command{
+func Open(o cli.Options) *cobra.Command {
+	return forwarding(o, cobra.Command{
 		Use:   "open NAME",
 		Short: "Open a team's page in the browser",
 		Long:  render.OpenHelp,
@@ -59,16 +41,12 @@ func Open(o Options) *cobra.Command {
 	}, browser.Open)
 }
 
-// command returns a command that forwards until it is interrupted. It calls open, unless nil, with the address. With open, it does
+// forwarding returns a command that forwards until it is interrupted. It calls open, unless nil, with the address. With open, it does
 // not forward to a page that this machine serves anyway.
-func (o Options) command(command cobra.Command, open func(url string) error) *cobra.Command {
+func forwarding(o cli.Options, command cobra.Command, open func(url string) error) *cobra.Command {
 	call := o.Bind(&command)
 	var team string
 	command.RunE = func(command *cobra.Command, args []string) error {
-		asJSON, err := call.JSON()
-		if err != nil {
-			return err
-		}
 		query, err := forward.Parse(args)
 		if err != nil {
 			return o.Usage(err)
@@ -79,7 +57,7 @@ func (o Options) command(command cobra.Command, open func(url string) error) *co
 		}
 		if open != nil && found.Address != "" {
 			page := found.Result(found.Address)
-			if err := render.Page(o.Out, page, asJSON); err != nil {
+			if err := call.Print(o.Out, page, func() error { return render.Page(o.Out, page) }); err != nil {
 				return err
 			}
 			render.Open(o.Err, page.URL, open)
@@ -93,14 +71,15 @@ func (o Options) command(command cobra.Command, open func(url string) error) *co
 		if open != nil {
 			result = f.Page()
 		}
-		return render.Serve(command.Context(), o.Err, f, open, render.Forward(o.Out, result, asJSON))
+		return render.Serve(command.Context(), o.Err, f, open, call.Print(o.Out, result, func() error { return render.Forward(o.Out, result) }))
 	}
-	command.Flags().StringVar(&team, "team", "", "look in this team's namespace only")
+	complete.Team(&command, &team, "look in this team's namespace only", o.Local)
+	command.ValidArgsFunction = complete.Services(call.Namespaces)
 	return &command
 }
 
 // find returns a Service or a pod of the teams, or of one team, and the configuration of clients of its cluster.
-func find(ctx context.Context, call Call, query forward.Query, team string) (*rest.Config, forward.Target, error) {
+func find(ctx context.Context, call cli.Call, query forward.Query, team string) (*rest.Config, forward.Target, error) {
 	config, namespaces, err := call.Namespaces(ctx, team)
 	if err != nil {
 		return nil, forward.Target{}, err

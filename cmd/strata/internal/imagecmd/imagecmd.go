@@ -2,12 +2,14 @@
 package imagecmd
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images"
@@ -17,27 +19,12 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Options connect the commands to the command line of strata. All fields are required.
-type Options struct {
-	In       io.Reader
-	Out, Err io.Writer
-	// Bind adds the flags that choose the output and the platform to a command, and returns their values.
-	Bind func(*cobra.Command) Call
-	// Print prints a whole JSON document.
-	Print func(io.Writer, any) error
-	// Usage turns an error into one about the arguments of the call.
-	Usage func(error) error
-	// Group turns a command into a group of subcommands.
-	Group func(*cobra.Command, ...*cobra.Command) *cobra.Command
-}
+// commands are the commands of the group.
+type commands struct{ cli.Options }
 
-// Call are the values of the flags of one call.
-type Call interface {
-	// JSON reports whether the output is JSON.
-	JSON() (bool, error)
-	// Open opens the local platform.
-	Open() (*local.Platform, error)
-}
+// errCloudRegistry is the error of the commands on the target gke.
+var errCloudRegistry = errors.New("target gke: pods on Google Cloud pull from a registry of Google Cloud, not from this machine: " +
+	"push with docker push REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME:TAG, and name that image in the Deployment")
 
 // Result is the output of the commands with -o json.
 type Result struct {
@@ -45,7 +32,8 @@ type Result struct {
 }
 
 // New returns the command with its subcommands.
-func New(o Options) *cobra.Command {
+func New(options cli.Options) *cobra.Command {
+	o := commands{options}
 	return o.Group(&cobra.Command{
 		Use:   "image",
 		Short: "Push, pull, list and remove the images of pods on this machine",
@@ -63,8 +51,8 @@ On Google Cloud, push to a registry that the cluster can reach, such as Artifact
 }
 
 // add is like run, and creates a missing home first: images may be there before the first `strata up`.
-func (o Options) add(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	p, err := c.Open()
+func (o commands) add(c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+	p, err := c.Open(errCloudRegistry)
 	if err != nil {
 		return err
 	}
@@ -76,8 +64,8 @@ func (o Options) add(c Call, step string, do func(*local.Platform, *desk.Desk) (
 
 // run opens the images of the home, calls do, and prints the images that do returns. It shows the progress of a step that is
 // not empty.
-func (o Options) run(c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	p, err := c.Open()
+func (o commands) run(c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+	p, err := c.Open(errCloudRegistry)
 	if err != nil {
 		return err
 	}
@@ -87,11 +75,7 @@ func (o Options) run(c Call, step string, do func(*local.Platform, *desk.Desk) (
 	return o.with(p, c, step, do)
 }
 
-func (o Options) with(p *local.Platform, c Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	asJSON, err := c.JSON()
-	if err != nil {
-		return err
-	}
+func (o commands) with(p *local.Platform, c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
 	show := progress.New(o.Err)
 	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {
 		const megabyte = 1 << 20
@@ -115,14 +99,11 @@ func (o Options) with(p *local.Platform, c Call, step string, do func(*local.Pla
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return o.Print(o.Out, Result{found})
-	}
-	return render.Images(o.Out, found)
+	return c.Print(o.Out, Result{found}, func() error { return render.Images(o.Out, found) })
 }
 
 // namespace returns the namespace of a team of teams.yaml, or other if the name is empty.
-func (o Options) namespace(p *local.Platform, team, other string) (string, error) {
+func (o commands) namespace(p *local.Platform, team, other string) (string, error) {
 	if team == "" {
 		return other, nil
 	}
@@ -140,8 +121,8 @@ func (o Options) namespace(p *local.Platform, team, other string) (string, error
 const imagesJSON = `-o json prints {"images": [{"reference", "digest", "bytes", "namespaces", "kept", "used"}]}: the sizes on the disk, the namespaces
 whose pods may use the image (["*"] for all), whether only strata image remove removes it, and the time of its last use.`
 
-func (o Options) push() *cobra.Command {
-	var c Call
+func (o commands) push() *cobra.Command {
+	var c cli.Call
 	var team string
 	command := &cobra.Command{
 		Use:   "push SOURCE [NAME]",
@@ -180,12 +161,12 @@ image, otherwise those of all teams. The command unpacks the image, and rejects 
 		},
 	}
 	c = o.Bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }
 
-func (o Options) pull() *cobra.Command {
-	var c Call
+func (o commands) pull() *cobra.Command {
+	var c cli.Call
 	var team string
 	command := &cobra.Command{
 		Use:   "pull REFERENCE",
@@ -213,6 +194,6 @@ imagePullSecrets, because your login may read images that a team must not see: t
 		},
 	}
 	c = o.Bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
+	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }

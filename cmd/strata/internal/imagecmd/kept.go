@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images/desk"
 )
 
 // exactly accepts n arguments: none, or the one that the command's usage line names.
-func (o Options) exactly(n int) cobra.PositionalArgs {
+func (o commands) exactly(n int) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		switch {
 		case len(args) == n:
@@ -24,8 +26,8 @@ func (o Options) exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-func (o Options) list() *cobra.Command {
-	var c Call
+func (o commands) list() *cobra.Command {
+	var c cli.Call
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "Show the images of this machine, their sizes, and who may use them",
@@ -42,15 +44,15 @@ func (o Options) list() *cobra.Command {
 }
 
 // some accepts at least one argument.
-func (o Options) some(command *cobra.Command, args []string) error {
+func (o commands) some(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return nil
 	}
 	return o.Usage(fmt.Errorf("%s: give at least one reference, such as registry.strata.local/team-web/app:v1", command.CommandPath()))
 }
 
-func (o Options) remove() *cobra.Command {
-	var c Call
+func (o commands) remove() *cobra.Command {
+	var c cli.Call
 	command := &cobra.Command{
 		Use:   "remove REFERENCE...",
 		Short: "Remove images from this machine; running pods keep theirs",
@@ -68,13 +70,14 @@ image that was pushed or pulled within the last hour becomes free later.
 				return d.List()
 			})
 		},
+		ValidArgsFunction: o.references,
 	}
 	c = o.Bind(command)
 	return command
 }
 
-func (o Options) bundle() *cobra.Command {
-	var c Call
+func (o commands) bundle() *cobra.Command {
+	var c cli.Call
 	var file string
 	command := &cobra.Command{
 		Use:   "bundle --file FILE REFERENCE...",
@@ -96,11 +99,13 @@ missing on this machine. The file is a tar archive of an OCI layout, which docke
 	}
 	c = o.Bind(command)
 	command.Flags().StringVarP(&file, "file", "f", "", "file to write")
+	complete.Flag(command, "file", complete.Files)
+	command.ValidArgsFunction = o.references
 	return command
 }
 
-func (o Options) load() *cobra.Command {
-	var c Call
+func (o commands) load() *cobra.Command {
+	var c cli.Call
 	command := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Read the images of strata image bundle, under their own names",

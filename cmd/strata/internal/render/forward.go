@@ -26,19 +26,13 @@ its own. For any other Service the command connects a port of this machine with 
 does. -o json prints the same fields as strata port-forward.`
 
 // Forward prints the address that leads to a Service or a pod until the command ends.
-func Forward(w io.Writer, r forward.Result, asJSON bool) error {
-	if asJSON {
-		return JSON(w, r)
-	}
+func Forward(w io.Writer, r forward.Result) error {
 	_, err := fmt.Fprintf(w, "%s leads to %s, until you press Ctrl-C\n", r.URL, r.Target)
 	return err
 }
 
 // Page prints the address of a Service.
-func Page(w io.Writer, r forward.Result, asJSON bool) error {
-	if asJSON {
-		return JSON(w, r)
-	}
+func Page(w io.Writer, r forward.Result) error {
 	_, err := fmt.Fprintf(w, "%s leads to %s\n", r.URL, r.Target)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Status prints a report as a tree that fits the terminal.
@@ -23,13 +24,13 @@ const (
 	lowestScreen = 10
 )
 
-// screenOf returns the terminal behind w, nil if w is not a terminal, and the style for w.
+// screenOf returns the terminal behind w, nil if w is not a terminal with a screen, and the style for w.
 func screenOf(w io.Writer) (*os.File, status.Style) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f := terminal.Screen(w)
+	if f == nil {
 		return nil, status.Style{}
 	}
-	style := status.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	style := status.Style{Color: terminal.Colored(w)}
 	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
 		style.Width, style.Height = width, max(height-promptLines, lowestScreen)
 	}

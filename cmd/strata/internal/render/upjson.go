@@ -1,8 +1,6 @@
 package render
 
 import (
-	"io"
-
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/workloads"
@@ -21,11 +19,11 @@ type upStep struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// UpJSON prints the output of `up -o json`: a report, the steps that a reporter has shown, and the workloads.
-func UpJSON(w io.Writer, report status.Report, show *progress.Reporter, found workloads.List) error {
+// NewUp returns the output of `up -o json`: a report, the steps that a reporter has shown, and the workloads.
+func NewUp(report status.Report, show *progress.Reporter, found workloads.List) UpResult {
 	var steps []upStep
 	for _, s := range show.Steps() {
 		steps = append(steps, upStep{Name: s.Name, Seconds: s.Elapsed.Seconds()})
 	}
-	return JSON(w, UpResult{report, steps, found})
+	return UpResult{report, steps, found}
 }

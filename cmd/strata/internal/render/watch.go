@@ -15,13 +15,13 @@ import (
 
 // Watch shows the report that look returns, and every change of it, until ctx ends. It calls look at the given interval. A
 // terminal shows the report in place. Elsewhere Watch prints the first report as a tree and then a line for each change,
-// or with asJSON a document on one line for each different report. The end of ctx is no error.
-func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration, look func(context.Context) (status.Report, error)) error {
+// or whatever document prints, unless document is nil, for each report. The end of ctx is no error.
+func Watch(ctx context.Context, out io.Writer, document func(any) error, every time.Duration, look func(context.Context) (status.Report, error)) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
 	switch {
-	case asJSON:
-		show = eachDocument(out)
+	case document != nil:
+		show = func(report status.Report) error { return document(report) }
 	case terminal != nil:
 		s := screen{terminal}
 		s.begin()
@@ -46,20 +46,6 @@ func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration,
 			return nil
 		case <-time.After(every):
 		}
-	}
-}
-
-// eachDocument prints a report as one line of JSON if it differs from the previous report.
-func eachDocument(out io.Writer) func(status.Report) error {
-	last := ""
-	return func(report status.Report) error {
-		var line strings.Builder
-		if err := encode(&line, report, ""); err != nil || line.String() == last {
-			return err
-		}
-		last = line.String()
-		_, err := io.WriteString(out, last)
-		return err
 	}
 }
 

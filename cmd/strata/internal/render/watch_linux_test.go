@@ -3,16 +3,13 @@ package render
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/terminal/terminaltest"
 )
 
 // looks returns one report for each look. After the last report it interrupts the watch.
@@ -35,46 +32,20 @@ func cluster(ready bool) status.Report {
 	return status.NewReport([]status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: ready, Reason: "NotRunning", Message: "run `strata up`"}})
 }
 
-func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, asJSON bool) {
+func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, document func(any) error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	l := &looks{reports: []status.Report{cluster(false), cluster(false), cluster(true)}, interrupt: interrupt}
-	if err := Watch(ctx, out, asJSON, time.Millisecond, l.look); err != nil {
+	if err := Watch(ctx, out, document, time.Millisecond, l.look); err != nil {
 		t.Errorf("an interrupted watch ends with %v", err)
 	}
-}
-
-// openTerminal returns both ends of a terminal of 40 columns.
-func openTerminal(t *testing.T) (outer, inner *os.File) {
-	t.Helper()
-	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("there are no terminals here: %v", err)
-	}
-	t.Cleanup(func() { outer.Close() })
-	fd := int(outer.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 40})
-	}
-	if err == nil {
-		inner, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { inner.Close() })
-	return outer, inner
 }
 
 func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
-	outer, inner := openTerminal(t)
+	outer, inner := terminaltest.Open(t)
 	read := make(chan string)
 	go func() {
 		var all bytes.Buffer
@@ -88,7 +59,7 @@ func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 		}
 		read <- all.String()
 	}()
-	watchOf(t, inner, false)
+	watchOf(t, inner, nil)
 	text := <-read
 	if !strings.HasPrefix(text, otherScreen+topLeft) || !strings.HasSuffix(text, firstScreen) {
 		t.Errorf("the screen is not taken and given back: %q", text)
@@ -106,7 +77,7 @@ func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
 
 func TestAWatchElsewherePrintsChanges(t *testing.T) {
 	var text bytes.Buffer
-	watchOf(t, &text, false)
+	watchOf(t, &text, nil)
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	last := lines[len(lines)-2:]
 	if !strings.HasSuffix(last[0], " ✓ Cluster strata") || !strings.HasSuffix(last[1], " everything is ready") || strings.Contains(text.String(), "\x1b") {
@@ -117,17 +88,13 @@ func TestAWatchElsewherePrintsChanges(t *testing.T) {
 	}
 }
 
-func TestAWatchInJSONPrintsADocumentForEachChange(t *testing.T) {
-	var text bytes.Buffer
-	watchOf(t, &text, true)
-	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("got %d lines, want 2:\n%s", len(lines), text.String())
-	}
-	for i, want := range []bool{false, true} {
-		var report status.Report
-		if err := json.Unmarshal([]byte(lines[i]), &report); err != nil || report.Ready != want {
-			t.Errorf("line %d is %s (%v)", i, lines[i], err)
-		}
+func TestAWatchPassesEachReportToAStreamOfDocuments(t *testing.T) {
+	var seen []bool
+	watchOf(t, &bytes.Buffer{}, func(value any) error {
+		seen = append(seen, value.(status.Report).Ready) //nolint:forcetypeassert // a failed assertion fails the test
+		return nil
+	})
+	if !slices.Equal(seen, []bool{false, false, true}) {
+		t.Errorf("the stream receives %v", seen)
 	}
 }

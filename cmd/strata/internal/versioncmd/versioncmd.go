@@ -7,23 +7,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
-
-// Options connect the command to the command line of strata. All fields are required.
-type Options struct {
-	Out io.Writer
-	// Open opens the toolchain.
-	Open func() (*toolchain.Toolchain, error)
-	// Args checks that the call has no arguments.
-	Args cobra.PositionalArgs
-	// Usage turns an error into one about the arguments of the call.
-	Usage func(error) error
-}
 
 // Report is the output with -o json and -o yaml.
 type Report struct {
@@ -36,38 +25,25 @@ type Report struct {
 }
 
 // New returns the command.
-func New(o Options) *cobra.Command {
-	var format string
+func New(o cli.Options) *cobra.Command {
+	var output cli.Output
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the commit of strata, and the versions of the tools that it pins",
 		Example: `  strata version
   strata version -o json`,
-		Args: o.Args,
+		Args: o.Arguments(positional.None),
 		RunE: func(*cobra.Command, []string) error {
 			report := Report{Info: buildinfo.Read(), Bundle: toolchain.BundleDigest(), Tools: []toolchain.Pin{}}
-			if tools, err := o.Open(); err != nil {
+			if tools, err := o.Toolchain(); err != nil {
 				report.ToolsError = err.Error()
 			} else {
 				report.Tools = tools.Pins()
 			}
-			switch format {
-			case "text":
-				return report.print(o.Out)
-			case "json":
-				return render.JSON(o.Out, report)
-			case "yaml":
-				text, err := yaml.Marshal(report)
-				if err != nil {
-					return err
-				}
-				_, err = o.Out.Write(text)
-				return err
-			}
-			return o.Usage(fmt.Errorf("unknown output %q: use text, json or yaml", format))
+			return output.Print(o.Out, report, func() error { return report.print(o.Out) })
 		},
 	}
-	command.Flags().StringVarP(&format, "output", "o", "text", "output format: text, json or yaml")
+	output.Bind(command)
 	return command
 }
 

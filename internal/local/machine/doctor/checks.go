@@ -38,8 +38,8 @@ const (
 
 // checks are all checks in the order of the report.
 var checks = []func(Facts) []Finding{
-	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkSpace, checkOpenFiles,
-	checkLoopback, checkPorts, checkConfinement, checkPods, checkSupervisor, checkKubectl, notes,
+	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkAccess, checkSpace, checkOpenFiles,
+	checkLoopback, checkPorts, checkConfinement, checkPods, checkSupervisor, checkSharing, checkKubectl, notes,
 }
 
 // checkSystem checks the operating system and the user.
@@ -136,7 +136,7 @@ func checkTools(f Facts) []Finding {
 
 // checkLeftover reports cached tools that no module of this clone pins, if they take much space.
 func checkLeftover(f Facts) []Finding {
-	if f.Leftover < worthPruning {
+	if f.Leftover < worthPruning || oldGo(f) {
 		return nil
 	}
 	return found("tools", Note, "`strata toolchain prune` removes them", "%s of tools that this clone does not use in %s", size(f.Leftover), f.Cache)

@@ -48,6 +48,10 @@ type Facts struct {
 	Cache, Home        string // folders of the tools and of the platform
 	CacheFree          int64
 	HomeFree           int64
+	// HomeDenied and CacheDenied say why this user cannot write to the folders; nil if it can.
+	HomeDenied, CacheDenied error
+	// Sharing are the other homes that run with the same teams.yaml.
+	Sharing []string
 	// OpenFiles is the maximum number of open files of a process.
 	OpenFiles uint64
 	// Loopback is the error of listening on a loopback address other than 127.0.0.1.
@@ -80,8 +84,9 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	f := look(ctx, tools, h, true)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	f.Sharing = sharing("/proc", h.Dir())
 	f.Tools, f.ToolsError = tools.List(ctx)
-	if f.ToolsError == nil && (f.GoError == nil || len(missing(f)) == 0) {
+	if f.ToolsError == nil && !oldGo(f) && (f.GoError == nil || len(missing(f)) == 0) {
 		f.Leftover, f.ToolsError = leftover(ctx, tools)
 	}
 	return f
@@ -101,6 +106,7 @@ func look(ctx context.Context, tools *toolchain.Toolchain, h home.Home, always b
 		System: runtime.GOOS, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
 		Cache: tools.Cache(), CacheFree: freeSpace(tools.Cache()),
 		Home: h.Dir(), HomeFree: freeSpace(h.Dir()),
+		HomeDenied: denied(h.Dir()), CacheDenied: denied(tools.Cache()),
 		Loopback: listenBeside(),
 	}
 	f.Supervisor, f.SupervisorError = ask(ctx, h)

@@ -1,0 +1,167 @@
+package cataloguecmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/catalogue"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+)
+
+// Listed is an entry in the output of catalogue list.
+type Listed struct {
+	Name        string `json:"name"`
+	Kind        string `json:"kind"`
+	Description string `json:"description"`
+	// PerTeam is the number of orders that each team may have; zero if teams.yaml does not offer the entry.
+	PerTeam int `json:"perTeam"`
+}
+
+func (o commands) list() *cobra.Command {
+	var output cli.Output
+	command := &cobra.Command{
+		Use: "list", Short: "List the entries of the catalogue", Example: "  strata catalogue list", Args: o.Arguments(positional.None),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := o.open()
+			if err != nil {
+				return err
+			}
+			names, err := all.names()
+			if err != nil {
+				return err
+			}
+			found := []Listed{}
+			for _, name := range names {
+				entry, err := all.load(name)
+				if err != nil {
+					return err
+				}
+				found = append(found, Listed{name, entry.Names.Kind, entry.Description, all.offered[name].PerTeam})
+			}
+			return output.Print(o.Out, found, func() error {
+				table := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "NAME\tKIND\tOFFERED\tDESCRIPTION")
+				for _, each := range found {
+					offered := "no"
+					if each.PerTeam > 0 {
+						offered = fmt.Sprintf("%d per team", each.PerTeam)
+					}
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", each.Name, each.Kind, offered, each.Description)
+				}
+				return table.Flush()
+			})
+		},
+	}
+	output.Bind(command)
+	return command
+}
+
+// Shown is the output of catalogue show.
+type Shown struct {
+	Name        string            `json:"name"`
+	Kind        string            `json:"kind"`
+	Plural      string            `json:"plural"`
+	Group       string            `json:"group"`
+	Description string            `json:"description"`
+	Fields      []catalogue.Field `json:"fields"`
+	// Secret and ConfigMap describe the keys of the results.
+	Secret    map[string]string `json:"secret,omitempty"`
+	ConfigMap map[string]string `json:"configMap,omitempty"`
+}
+
+func (o commands) show() *cobra.Command {
+	var output cli.Output
+	command := &cobra.Command{
+		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
+		Args: o.Arguments(positional.One),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := o.open()
+			if err != nil {
+				return err
+			}
+			e, err := all.load(args[0])
+			if err != nil {
+				return o.Usage(err)
+			}
+			found := Shown{e.Name, e.Names.Kind, e.Names.Plural, catalogue.Group, e.Description, e.Fields(), e.Results.Secret, e.Results.ConfigMap}
+			return output.Print(o.Out, found, func() error { return o.print(found) })
+		},
+	}
+	output.Bind(command)
+	return command
+}
+
+func (o commands) print(entry Shown) error {
+	fmt.Fprintf(o.Out, "%s (%s.%s)\n%s\n\n", entry.Kind, entry.Plural, entry.Group, entry.Description)
+	table := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FIELD\tVALUES\tDEFAULT\tDESCRIPTION")
+	for _, field := range entry.Fields {
+		fmt.Fprintf(table, "spec.%s\t%s\t%s\t%s\n", field.Name, field.Values, field.Default, field.Description)
+	}
+	for _, result := range []struct {
+		kind string
+		keys map[string]string
+	}{{"SECRET", entry.Secret}, {"CONFIGMAP", entry.ConfigMap}} {
+		if len(result.keys) == 0 {
+			continue
+		}
+		fmt.Fprintf(table, "\n%s NAME-%s\n", result.kind, entry.Name)
+		for _, key := range slices.Sorted(maps.Keys(result.keys)) {
+			fmt.Fprintf(table, "%s\t%s\n", key, result.keys[key])
+		}
+	}
+	return table.Flush()
+}
+
+// Linted is the output of catalogue lint.
+type Linted struct {
+	Entries  []string `json:"entries"`
+	Problems []string `json:"problems"`
+}
+
+func (o commands) lint() *cobra.Command {
+	var output cli.Output
+	command := &cobra.Command{
+		Use: "lint", Short: "Check the entries of the catalogue, and that teams.yaml offers no other", Example: "  strata catalogue lint",
+		Args: o.Arguments(positional.None),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := o.open()
+			if err != nil {
+				return err
+			}
+			found := Linted{Problems: []string{}}
+			if found.Entries, err = all.names(); err != nil {
+				return err
+			}
+			for _, name := range found.Entries {
+				found.Problems = append(found.Problems, catalogue.Lint(all.from(name), name)...)
+			}
+			for _, name := range slices.Sorted(maps.Keys(all.offered)) {
+				if !slices.Contains(found.Entries, name) {
+					found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s", name, catalogue.Folder))
+				}
+			}
+			err = output.Print(o.Out, found, func() error {
+				for _, problem := range found.Problems {
+					fmt.Fprintln(o.Out, problem)
+				}
+				if len(found.Problems) == 0 {
+					fmt.Fprintf(o.Out, "%s: no problems\n", strings.Join(found.Entries, ", "))
+				}
+				return nil
+			})
+			if err == nil && len(found.Problems) > 0 {
+				return errLint
+			}
+			return err
+		},
+	}
+	output.Bind(command)
+	return command
+}

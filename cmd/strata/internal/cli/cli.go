@@ -1,0 +1,47 @@
+// Package cli contains what the groups of strata's commands share: their connection to the command line, and the flags -o and
+// --timeout.
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// Options connect a group of commands to the command line of strata. All fields are required.
+type Options struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Bind adds the flags that choose the output and the platform to a command, and returns their values.
+	Bind func(*cobra.Command) Call
+	// Local opens the local platform, for commands that exist only on this target.
+	Local func() (*local.Platform, error)
+	// Root returns the folder of the repository: that of teams.yaml and of the layers.
+	Root func() (string, error)
+	// Toolchain opens the toolchain of the repository.
+	Toolchain func() (*toolchain.Toolchain, error)
+	// Group turns a command into a group of subcommands.
+	Group func(*cobra.Command, ...*cobra.Command) *cobra.Command
+	// Arguments makes errors of a check of the positional arguments errors of usage.
+	Arguments func(cobra.PositionalArgs) cobra.PositionalArgs
+	// Usage turns an error into one about the arguments of the call.
+	Usage func(error) error
+}
+
+// Call are the values of the flags of one call.
+type Call interface {
+	// Print prints the result, as [Output.Print] does.
+	Print(w io.Writer, value any, text func() error) error
+	// Open opens the local platform. On another target it returns a usage error: elsewhere, or a general one if that is nil.
+	Open(elsewhere error) (*local.Platform, error)
+	// Platform opens the platform of the target.
+	Platform() (*lifecycle.Platform, error)
+	// Namespaces returns the namespaces of a team, or of all teams, and the configuration of clients of their cluster.
+	Namespaces(ctx context.Context, team string) (*rest.Config, []string, error)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/test/docstest"
+)
+
+// withoutOutput are the commands without -o, and the reasons.
+var withoutOutput = map[string]string{
+	"strata order":      "it prints YAML to commit",
+	"strata local stop": "it prints no data",
+	"strata logs":       "it prints the lines of a log",
+	"strata completion": "it prints a script",
+}
+
+func TestEveryCommandThatPrintsDataHasTheFlagOutput(t *testing.T) {
+	pages := docstest.Read(t, "docs/reference/output.md") + docstest.Read(t, "docs/reference/status.md")
+	var headings []string
+	for _, line := range strings.Split(pages, "\n") {
+		if strings.HasPrefix(line, "#") {
+			headings = append(headings, line)
+		}
+	}
+	began := false
+	for _, command := range visible(newRoot(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, &began)) {
+		path := command.CommandPath()
+		if command.HasSubCommands() || path == "strata help" {
+			continue
+		}
+		flag := command.Flags().Lookup(cli.OutputFlag)
+		if flag == nil {
+			if withoutOutput[path] == "" {
+				t.Errorf("%s has no flag -o: bind a cli.Output, or name the reason in withoutOutput", path)
+			}
+			continue
+		}
+		for _, format := range cli.Formats {
+			if err := flag.Value.Set(format); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		// The heading of a group documents its commands, and "`strata team add` and `strata team remove`" two.
+		named := func(heading string) bool {
+			return strings.Contains(heading, "`"+path+"`") || strings.Contains(heading, "`"+command.Parent().CommandPath()+"`") ||
+				strings.Contains(heading, "`"+command.Parent().CommandPath()+" ") && strings.Contains(heading, "`"+command.Name()+"`")
+		}
+		if !slices.ContainsFunc(headings, named) {
+			t.Errorf("docs/reference/output.md has no section about `%s`", path)
+		}
+	}
+}
+
+func TestYAMLAndJSONHaveTheSameFields(t *testing.T) {
+	_, h := newClone(t)
+	for _, args := range [][]string{{"doctor"}, {"status"}, {"team", "list"}, {"toolchain", "list"}, {"down", "--dry-run"}, {"image", "list"}} {
+		if args[0] == "image" {
+			opened(t, h)
+		}
+		_, asJSON, _ := call(t, append(args, "-o", "json")...)
+		_, asYAML, stderr := call(t, append(args, "-o", "yaml")...)
+		var want, got any
+		if err := json.Unmarshal([]byte(asJSON), &want); err != nil {
+			t.Errorf("%s: %v: %s %s", args, err, asJSON, stderr)
+		}
+		if err := yaml.Unmarshal([]byte(asYAML), &got); err != nil || strings.HasPrefix(asYAML, "{") {
+			t.Errorf("%s: %v: %s", args, err, asYAML)
+		}
+		// Free memory and free space change between the calls.
+		if args[0] != "doctor" && !reflect.DeepEqual(want, got) {
+			t.Errorf("%s: JSON\n%s\nYAML\n%s", args, asJSON, asYAML)
+		}
+	}
+}
+
+func TestDocumentedPlan(t *testing.T) {
+	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
+	docstest.CheckJSON[[]cataloguecmd.Listed](t, "docs/reference/output.md", "catalogue")
+	docstest.CheckJSON[clonecmd.Result](t, "docs/reference/output.md", "clone")
+	docstest.CheckJSON[kubeconfigcmd.Result](t, "docs/reference/output.md", "kubeconfig")
+}
+
+func TestEveryCommandThatWaitsHasATimeout(t *testing.T) {
+	began := false
+	root := newRoot(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, &began)
+	for _, path := range []string{"up", "down", "layer up", "layer preview", "layer destroy", "local start", "local stop", "toolchain build"} {
+		command, _, err := root.Find(strings.Fields(path))
+		if err != nil || command.Flags().Lookup("timeout") == nil || command.Flags().Lookup("verbose") == nil {
+			t.Errorf("strata %s has no --timeout or no --verbose (%v)", path, err)
+		}
+	}
+}
