@@ -19,7 +19,6 @@ import (
 
 // withoutOutput are the commands without -o, and the reasons.
 var withoutOutput = map[string]string{
-	"strata version":    "it prints one word",
 	"strata local stop": "it prints no data",
 	"strata logs":       "it prints the lines of a log",
 	"strata completion": "it prints a script",

@@ -16,8 +16,10 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -27,10 +29,12 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// exitTeams means that the platform is ready, and a team is not.
+	exitTeams = 3
 )
 
 // version is the version of strata, and the tag of the operator's image.
-const version = "v0.1.0"
+const version = buildinfo.Version
 
 // streams are the standard streams of a call.
 type streams struct {
@@ -61,6 +65,9 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exitFailed
 	}
 	fmt.Fprintf(io.err, "strata: %s\n", render.Error(err))
+	if teams := (*wait.TeamsError)(nil); errors.As(err, &teams) {
+		return exitTeams
+	}
 	return exitFailed
 }
 

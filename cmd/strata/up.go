@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/workloads"
 )
 
@@ -23,6 +24,7 @@ func newUp(io streams) *cobra.Command {
 	var t target
 	var o cli.Output
 	var w cli.Work
+	waitFor := wait.All
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run every layer in order, then wait until Flux and the Stacks are ready",
@@ -45,6 +47,9 @@ On the target gke, which is Google Cloud, it
 
 It skips finished steps: run it again after a change or a failure.
 
+The exit code is 3 if the platform is ready, and a team is not: the message names the team's mistake, which only the team can
+correct. With --wait platform, up does not wait for the teams, and ends with 0. The exit code is 1 after any other failure.
+
 At the end it prints the addresses of the teams' Services that this machine serves, and the pods that cannot run here.
 
 -o json prints the fields of strata status -o json, "steps": [{"name", "seconds"}], "pages": the fields of strata open -o json,
@@ -54,6 +59,9 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 
   # on Google Cloud, with the stacks called prod
   strata up --target gke --env prod
+
+  # without waiting for the teams' Stacks and workloads
+  strata up --wait platform
 
   # a second platform beside the first
   STRATA_HOME=/tmp/second strata up
@@ -68,13 +76,13 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			}
 			began := time.Now()
 			var report status.Report
-			var done []upStep
+			var done *progress.Reporter
 			err = w.Run(command, io.err, func(ctx context.Context, show *progress.Reporter) error {
-				if report, err = p.Up(ctx, show); err != nil {
+				done = show
+				if report, err = p.Up(ctx, show, waitFor); err != nil {
 					return err
 				}
 				show.Total("up", time.Since(began))
-				done = steps(show)
 				return nil
 			})
 			if err != nil {
@@ -84,7 +92,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			if err != nil {
 				return err
 			}
-			return o.Print(io.out, upResult{report, done, found}, func() error {
+			return o.Print(io.out, render.NewUp(report, done, found), func() error {
 				lines, err := p.Describe(command.Context())
 				if err != nil {
 					return err
@@ -102,6 +110,8 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
 	complete.Flag(command, "operator", complete.Values(home.EmbeddedOperator, home.UpstreamOperator))
+	command.Flags().Var(&waitFor, "wait", "what to wait for: platform, or all for the platform and the teams")
+	complete.Flag(command, "wait", complete.Values("platform", "all"))
 	o.Bind(command)
 	w.Bind(command)
 	return command

@@ -106,8 +106,11 @@ func (m *module) read(path string) error {
 	return nil
 }
 
-// dir returns the cache folder of a bundle.
+// dir returns the cache folder of a bundle. It needs the go command unless the tools were fetched.
 func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
+	if dir := t.prebuiltDir(b); exists(dir) {
+		return dir, nil
+	}
 	goVersion, err := t.askGo(ctx)
 	if err != nil {
 		return "", err

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/strata-platform/strata/internal/toolchain/importable"
 )
 
 // replaceFolder is the folder beside a go.mod that contains replacements. Go ignores it because of the underscore.
@@ -101,7 +103,7 @@ func (j job) replace(run runner, source, modules string) error {
 		if err := use(module); err != nil {
 			return err
 		}
-		if err := makeImportable(copies[module]); err != nil {
+		if err := importable.Make(copies[module]); err != nil {
 			return fmt.Errorf("link the program of %s: %w", module, err)
 		}
 	}
