@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/progress"
@@ -69,6 +70,7 @@ error, no tool has changed. If a connection breaks, fetch continues where it bro
 	}
 	output.Bind(command)
 	command.Flags().StringVar(&digest, "sha256", "", "checksum of the bundle's manifest, for a strata that is not from the same release")
+	complete.Flag(command, "sha256", complete.Nothing)
 	command.PreRunE = func(*cobra.Command, []string) error {
 		digest = strings.ToLower(strings.TrimPrefix(digest, "sha256:"))
 		if digest == "" {
