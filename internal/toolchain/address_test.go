@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -11,7 +12,7 @@ func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
 	b := tinyCatalogue()[0]
 	read := func(t *testing.T) *module {
 		t.Helper()
-		m, err := readModule(dir, b)
+		m, err := readModule(sources{os.DirFS(root), root}, b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ func TestVersionThatGoWroteIntoAProgram(t *testing.T) {
 	openMute := func(t *testing.T, version string) *Toolchain {
 		t.Helper()
 		root := t.TempDir()
+		write(t, filepath.Join(root, "go.mod"), "module "+modulePath+"\n\ngo 1.26.0\n")
 		write(t, filepath.Join(root, "tools/tiny/go.mod"), "module example.com/tiny\n\ngo 1.26.0\n\nrequire "+pin+" "+version+"\n")
 		tools, err := open(root, t.TempDir(), []bundle{{name: "tiny", module: "tiny", tools: []tool{{name: "mute", pkg: pin, pin: pin}}}})
 		if err != nil {

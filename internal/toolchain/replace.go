@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -36,10 +37,10 @@ func (m *module) readReplacements() error {
 		return err
 	}
 	for _, source := range slices.Sorted(maps.Keys(m.files)) {
-		if filepath.Dir(source) != replaceFolder {
+		if path.Dir(source) != replaceFolder {
 			continue
 		}
-		file, content := filepath.Join(m.dir, source), m.files[source]
+		file, content := m.name(source), m.files[source]
 		match := directive.FindSubmatch(content)
 		if match == nil || !filepath.IsLocal(string(match[3])) {
 			return fmt.Errorf("%s does not begin with //strata:replace MODULE@VERSION PATH", file)
