@@ -6,6 +6,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/repository"
 )
 
 func newDoctor(io streams) *cobra.Command {
@@ -23,7 +24,11 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
 			if err != nil {
 				return err
 			}
-			p, err := openLocal("")
+			found, err := repository.HereOrNone()
+			if err != nil {
+				return err
+			}
+			p, err := openLocalIn(found.Root, "")
 			if err != nil {
 				return err
 			}

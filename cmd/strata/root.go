@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/internal/repository"
 	operator "github.com/strata-platform/strata/operator/command"
 )
 
@@ -94,43 +92,37 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	return root
 }
 
-// openLocal opens the local platform of the repository that findRepository finds. An empty environment means the
+// openLocal opens the local platform of the repository that [repository.Here] finds. An empty environment means the
 // environment of the home.
 func openLocal(environment string) (*local.Platform, error) {
-	root, err := findRepository()
+	found, err := repository.Here()
 	if err != nil {
 		return nil, err
 	}
-	return local.Open(root, home.In(root), environment)
+	return openLocalIn(found.Root, environment)
+}
+
+// openLocalIn opens the local platform of the repository in a folder.
+func openLocalIn(root, environment string) (*local.Platform, error) {
+	p, err := local.Open(root, home.In(root), environment)
+	if err != nil {
+		return nil, err
+	}
+	p.Version = version
+	return p, nil
 }
 
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {
-	root, err := findRepository()
+	found, err := repository.Here()
 	if err != nil {
 		return "strata " + words
 	}
-	h, err := home.At(home.In(root))
+	h, err := home.At(home.In(found.Root))
 	if err != nil {
 		return "strata " + words
 	}
 	return h.Call(words)
-}
-
-// findRepository finds Strata's repository upwards from the working folder, or from the folder of the executable.
-func findRepository() (string, error) {
-	root, err := toolchain.FindRoot(".")
-	if err == nil {
-		return root, nil
-	}
-	executable, exeErr := os.Executable()
-	if exeErr != nil {
-		return "", err
-	}
-	if root, exeErr := toolchain.FindRoot(filepath.Dir(executable)); exeErr == nil {
-		return root, nil
-	}
-	return "", err
 }
 
 // output is the flag -o.

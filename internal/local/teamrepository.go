@@ -42,7 +42,10 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 	if err != nil {
 		return teamadmin.Repository{}, err
 	}
-	all := p.repositories(running)
+	all, err := p.repositories(running)
+	if err != nil {
+		return teamadmin.Repository{}, err
+	}
 	repository := teamadmin.Repository{URL: all.Address(team), Clone: all.CloneCommand(team, team), Kept: all.Has(team)}
 	return repository, all.EnsureTeams(ctx, list)
 }
@@ -51,7 +54,10 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 // it as the engineer.
 func (p *Platform) KeptRepository(ctx context.Context, team string) teamadmin.Repository {
 	running, err := p.client.Status(ctx)
-	all := p.repositories(running)
+	if err != nil {
+		return teamadmin.Repository{}
+	}
+	all, err := p.repositories(running)
 	if err != nil || !all.Has(team) {
 		return teamadmin.Repository{}
 	}

@@ -1,9 +1,10 @@
 package toolchain
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
@@ -12,7 +13,7 @@ func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
 	b := tinyCatalogue()[0]
 	read := func(t *testing.T) *module {
 		t.Helper()
-		m, err := readModule(sources{os.DirFS(root), root}, b)
+		m, err := readModule(sources.In(root), b)
 		if err != nil {
 			t.Fatal(err)
 		}

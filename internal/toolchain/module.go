@@ -15,10 +15,12 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // modulePath is the path of Strata's own module.
-const modulePath = "github.com/strata-platform/strata"
+const modulePath = sources.Module
 
 // cacheFormat is part of every address. A new value abandons the builds of older versions of this package.
 const cacheFormat = "strata-tools-1"
@@ -26,7 +28,7 @@ const cacheFormat = "strata-tools-1"
 // A module is the source of a bundle, as read from disk once. Builds use these bytes instead of the files, so that a
 // build always matches its address.
 type module struct {
-	sources      sources
+	sources      sources.Sources
 	dir          string            // the folder in sources, with slashes
 	path         string            // the module path
 	files        map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
@@ -35,8 +37,8 @@ type module struct {
 }
 
 // readModule reads the parts of the bundle's module that the bundle needs.
-func readModule(from sources, b bundle) (*module, error) {
-	m := &module{sources: from, dir: path.Join(toolsFolder, b.module), files: map[string][]byte{}, versions: map[string]string{}}
+func readModule(from sources.Sources, b bundle) (*module, error) {
+	m := &module{sources: from, dir: path.Join(sources.Tools, b.module), files: map[string][]byte{}, versions: map[string]string{}}
 	if err := m.readRoot("."); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func (m *module) readRoot(sub string) error {
 
 // readPackage reads the Go files in the folder sub, except tests.
 func (m *module) readPackage(sub string) error {
-	found, err := fs.Glob(m.sources.files, path.Join(m.dir, sub, "*.go"))
+	found, err := fs.Glob(m.sources.Files, path.Join(m.dir, sub, "*.go"))
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (m *module) readPackage(sub string) error {
 }
 
 func (m *module) read(file string) error {
-	content, err := fs.ReadFile(m.sources.files, path.Join(m.dir, file))
+	content, err := fs.ReadFile(m.sources.Files, path.Join(m.dir, file))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", m.name(file), err)
 	}
@@ -109,7 +111,7 @@ func (m *module) read(file string) error {
 }
 
 // name returns the name of one of the module's files for messages.
-func (m *module) name(file string) string { return m.sources.name(path.Join(m.dir, file)) }
+func (m *module) name(file string) string { return m.sources.Name(path.Join(m.dir, file)) }
 
 // dir returns the cache folder of a bundle.
 func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
@@ -150,7 +152,7 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 	if t.goVersion != "" {
 		return t.goVersion, nil
 	}
-	dir, remove, err := t.sources.goFolder()
+	dir, remove, err := t.sources.GoFolder()
 	if err != nil {
 		return "", fmt.Errorf("ask Go for its version: %w", explain(err, t.cache))
 	}
@@ -171,11 +173,11 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 // Go returns the version of the go command on PATH and the minimum version of the repository, both in the form
 // "go1.26.0".
 func (t *Toolchain) Go(ctx context.Context) (found, needed string, err error) {
-	content, err := fs.ReadFile(t.sources.files, "go.mod")
+	content, err := fs.ReadFile(t.sources.Files, "go.mod")
 	if err != nil {
 		return "", "", err
 	}
-	parsed, err := modfile.ParseLax(t.sources.name("go.mod"), content, nil)
+	parsed, err := modfile.ParseLax(t.sources.Name("go.mod"), content, nil)
 	if err != nil {
 		return "", "", err
 	}

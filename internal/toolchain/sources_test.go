@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 func TestThisProgramContainsTheSourcesOfTheClone(t *testing.T) {
@@ -16,8 +18,8 @@ func TestThisProgramContainsTheSourcesOfTheClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(archive, want) {
-		t.Error("sources.txtar is stale: run go generate ./internal/toolchain")
+	if !bytes.Equal(sources.Archive(), want) {
+		t.Error("sources.txtar is stale: run go generate ./internal/toolchain/...")
 	}
 }
 
@@ -74,7 +76,7 @@ func TestAnArchiveBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := sources{files: os.DirFS(root)}
+	from := sources.Sources{Files: os.DirFS(root)}
 	tools := openTiny(t, root, t.TempDir())
 	tools.sources = from
 	for name, b := range map[string]bundle{"tiny": tinyCatalogue()[0]} {

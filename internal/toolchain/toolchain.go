@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // A Toolchain provides the tools that one repository pins. It reads the pins once, when it is opened. It is safe for
 // concurrent use, also by several processes.
 type Toolchain struct {
-	sources sources
+	sources sources.Sources
 	cache   string
 	modules map[string]*module // by bundle name
 	bundles []bundle
@@ -59,7 +61,7 @@ func Open(root string) (*Toolchain, error) {
 }
 
 func open(root, cache string, bundles []bundle) (*Toolchain, error) {
-	from, err := sourcesOf(root)
+	from, err := sources.Of(root)
 	if err != nil {
 		return nil, err
 	}
