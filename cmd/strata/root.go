@@ -11,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/repositorycmd"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/repository"
@@ -87,9 +88,21 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
 		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
-		newSupervisor(), hidden,
+		repositorycmd.Init(repositories(io)), repositorycmd.Upgrade(repositories(io)), newSupervisor(), hidden,
 	)
 	return root
+}
+
+// repositories returns the options of the commands for an organisation's repository.
+func repositories(io streams) repositorycmd.Options {
+	return repositorycmd.Options{
+		Out: io.out, Version: version, Arguments: arguments,
+		Output: func(command *cobra.Command) func() (bool, error) {
+			o := &output{}
+			o.bind(command)
+			return o.json
+		},
+	}
 }
 
 // openLocal opens the local platform of the repository that [repository.Here] finds. An empty environment means the

@@ -88,11 +88,7 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	if err != nil {
 		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	if err := missingProgram(l, p.Home.Call("up")); err != nil {
-		release()
-		return lifecycle.Run{}, nil, err
-	}
-	run := lifecycle.Run{Layer: l, Runner: runner, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
+	run := lifecycle.Run{Layer: l, Runner: checked{runner, p}, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		run.Above = p.above
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team

@@ -2,9 +2,7 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,45 +66,67 @@ func (p *Platform) executableOf(layer string) string {
 	return filepath.Join(p.Home.Layer(layer), "program", "main")
 }
 
-// compile returns the step that compiles the organisation's own programs, or none if there are none.
-func (p *Platform) compile() []lifecycle.Step {
+// announce returns the step that names the organisation's own programs, which the layers' steps compile and run, or none if
+// there are none.
+func (p *Platform) announce() []lifecycle.Step {
 	if !p.Repository.Organisation {
 		return nil
 	}
 	var own []string
 	for _, layer := range []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer} {
-		// The layer's own step reports the error.
+		// The layer's own step reports an error.
 		if program, err := p.Repository.Program(layer); err == nil && program.Own != "" {
-			own = append(own, layer)
+			own = append(own, program.Own)
 		}
 	}
 	if len(own) == 0 {
 		return nil
 	}
-	return []lifecycle.Step{{Name: "compile the programs in " + p.Repository.Root, Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
-		var reasons []string
-		for _, layer := range own {
-			program, err := p.Repository.Program(layer)
-			if err != nil {
-				return "", err
-			}
-			show.Detail("layer %s", layer)
-			if err := program.Build(ctx, p.executableOf(layer)); err != nil {
-				return "", fmt.Errorf("layer %s: %w", layer, err)
-			}
-			reasons = append(reasons, program.Own)
-		}
-		return strings.Join(reasons, ", "), nil
+	return []lifecycle.Step{{Name: "programs of this repository", Do: func(context.Context, *progress.Reporter) (string, error) {
+		return "compiled and run, because " + strings.Join(own, ", "), p.checkPins()
 	}}}
 }
 
-// missingProgram returns an error if a layer's own program has to be compiled first.
-func missingProgram(l layers.Layer, up string) error {
+// checked is a runner that runs a program only if the repository pins this strata, and compiles the organisation's own
+// program first. Operations that run no program need neither.
+type checked struct {
+	layers.Runner
+	platform *Platform
+}
+
+// Up implements [lifecycle.Runner].
+func (c checked) Up(ctx context.Context, l layers.Layer, report layers.Progress) (layers.Summary, error) {
+	if err := c.ready(ctx, l, report); err != nil {
+		return layers.Summary{}, err
+	}
+	return c.Runner.Up(ctx, l, report)
+}
+
+// Preview implements [lifecycle.Runner].
+func (c checked) Preview(ctx context.Context, l layers.Layer, report layers.Progress) (layers.Summary, error) {
+	if err := c.ready(ctx, l, report); err != nil {
+		return layers.Summary{}, err
+	}
+	return c.Runner.Preview(ctx, l, report)
+}
+
+// ready checks the pins and compiles the layer's program.
+func (c checked) ready(ctx context.Context, l layers.Layer, report layers.Progress) error {
+	if err := c.platform.checkPins(); err != nil {
+		return err
+	}
 	if l.Executable == "" {
 		return nil
 	}
-	if _, err := os.Stat(l.Executable); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("layer %s: its program in %s is not compiled: run `%s`", l.Name, l.RunsIn, up)
+	if report != nil {
+		report("compile", "the program in "+l.RunsIn)
+	}
+	program, err := c.platform.Repository.Program(l.Name)
+	if err == nil {
+		err = program.Build(ctx, l.Executable)
+	}
+	if err != nil {
+		return fmt.Errorf("layer %s: %w", l.Name, err)
 	}
 	return nil
 }

@@ -101,9 +101,9 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		}},
 	}
 	if !repositories {
-		return append(steps, p.compile()...)
+		return steps
 	}
-	steps = append(steps, p.compile()...)
+	steps = append(p.announce(), steps...)
 	return append(steps, lifecycle.Step{Name: "repositories fleet, platform and the teams'", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 		running, err := p.client.Status(ctx)
 		if err != nil {

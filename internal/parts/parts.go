@@ -50,6 +50,9 @@ func newTree(files map[string][]byte) Tree { return Tree{files, commitOf(files)}
 // Commit returns the hash of the tree's commit.
 func (t Tree) Commit() string { return t.commit }
 
+// File returns the content of a file by its path, or nil.
+func (t Tree) File(name string) []byte { return t.files[name] }
+
 // CommitIn creates a Git repository with the commit in dir, an empty folder.
 func (t Tree) CommitIn(ctx context.Context, dir string) error {
 	if err := t.write(dir); err != nil {
