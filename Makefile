@@ -27,6 +27,15 @@ help: ## Print the targets
 build: ## Build bin/strata
 	go build $(STRIPPED) -o bin/strata ./cmd/strata
 
+# PLATFORMS are the platforms of the command in a release, and DIST is the folder of its files. KEY is the file with the
+# private key that signs a release. BUNDLES is a folder with the bundles of other platforms.
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+DIST = dist
+
+.PHONY: release
+release: ## Build the files of a release in DIST: archives, the bundle of tools, checksums, a signature with KEY=FILE
+	@go run ./cmd/release -out '$(DIST)' -platforms '$(PLATFORMS)' $(if $(KEY),-key '$(KEY)') $(if $(BUNDLES),-bundles '$(BUNDLES)')
+
 .PHONY: up
 up: build ## Create a local platform, layer by layer
 	bin/strata up

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cloud.google.com/go/compute/metadata v0.9.0
+	github.com/CycloneDX/cyclonedx-go v0.11.0
 	github.com/blang/semver v3.5.1+incompatible
 	github.com/chromedp/chromedp v0.23.0
 	github.com/erofs/go-erofs v0.3.1
@@ -186,7 +187,7 @@ require (
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-localereader v0.0.1 // indirect
-	github.com/mattn/go-runewidth v0.0.27 // indirect
+	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/miekg/dns v1.1.68 // indirect
 	github.com/mitchellh/go-ps v1.0.0 // indirect
 	github.com/mitchellh/go-wordwrap v1.0.1 // indirect
@@ -282,7 +283,3 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.0 // indirect
 )
-
-// Later versions fill tables of 3 MB at the start of each program, which takes 17 ms. Each run of Pulumi starts strata
-// several times, as its plugins.
-replace github.com/mattn/go-runewidth => github.com/mattn/go-runewidth v0.0.23

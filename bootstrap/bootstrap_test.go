@@ -120,7 +120,7 @@ func TestOnlyTheOfficialTypesAreUsed(t *testing.T) {
 	}
 	allowed := []string{
 		clusterType, poolType, instanceType, accountType, memberType, roleType, workloadType, bucketType, objectsType, phraseType,
-		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity", "strata:components:StateBucket",
+		"strata:index:GKE", "strata:index:CloudSQL", "strata:index:Identity", "strata:index:StateBucket",
 	}
 	for _, r := range engine.All() {
 		if !slices.Contains(allowed, r.Type) {

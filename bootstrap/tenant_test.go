@@ -113,7 +113,7 @@ func TestAPassphraseIsKeptForAsLongAsTheStateThatItEncrypts(t *testing.T) {
 		if phrase.Protect != bucket.Protect || !phrase.Protect {
 			t.Errorf("protected is the passphrase of team %s: %v, its bucket: %v", team, phrase.Protect, bucket.Protect)
 		}
-		if !engine.Get(t, "strata:components:StateBucket", "team-"+team+"-state").DependsOn(phrase) {
+		if !engine.Get(t, "strata:index:StateBucket", "team-"+team+"-state").DependsOn(phrase) {
 			t.Errorf("the bucket of team %s does not depend on its passphrase: an interrupted destroy could leave unreadable state", team)
 		}
 	}

@@ -148,7 +148,7 @@ func TestThePlatformAccountSyncsTheTargetsEntryPoint(t *testing.T) {
 	if _, found := source.Inputs["spec"].ObjectValue()["secretRef"]; found {
 		t.Error("the source of the platform repository has a login, but the configuration has none")
 	}
-	sync := engine.Get(t, "strata:components:FluxSync", "platform-sync")
+	sync := engine.Get(t, "strata:index:FluxSync", "platform-sync")
 	for _, kept := range append(append(engine.OfType(clusterRoleType), engine.OfType(roleType)...), engine.OfType(fluxType)...) {
 		if !sync.DependsOn(kept) {
 			t.Errorf("the sync does not depend on %s", kept.URN)

@@ -5,7 +5,9 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/repository"
 )
 
@@ -28,7 +30,7 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
 			if err != nil {
 				return err
 			}
-			p, err := openLocalIn(found.Root, "")
+			p, err := local.Open(found.Root, home.In(found.Root), "")
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/cmd/strata/internal/repositorycmd"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/repository"
@@ -26,7 +27,7 @@ const (
 )
 
 // version is the version of strata, and the tag of the operator's image.
-const version = "v0.1.0"
+const version = buildinfo.Version
 
 // streams are the standard streams of a call.
 type streams struct {
@@ -96,7 +97,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 // repositories returns the options of the commands for an organisation's repository.
 func repositories(io streams) repositorycmd.Options {
 	return repositorycmd.Options{
-		Out: io.out, Version: version, Arguments: arguments,
+		Out: io.out, Arguments: arguments,
 		Output: func(command *cobra.Command) func() (bool, error) {
 			o := &output{}
 			o.bind(command)
@@ -112,30 +113,17 @@ func openLocal(environment string) (*local.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openLocalIn(found.Root, environment)
-}
-
-// openLocalIn opens the local platform of the repository in a folder.
-func openLocalIn(root, environment string) (*local.Platform, error) {
-	p, err := local.Open(root, home.In(root), environment)
-	if err != nil {
-		return nil, err
-	}
-	p.Version = version
-	return p, nil
+	return local.Open(found.Root, home.In(found.Root), environment)
 }
 
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {
-	found, err := repository.Here()
-	if err != nil {
-		return "strata " + words
+	if found, err := repository.Here(); err == nil {
+		if h, err := home.At(home.In(found.Root)); err == nil {
+			return h.Call(words)
+		}
 	}
-	h, err := home.At(home.In(found.Root))
-	if err != nil {
-		return "strata " + words
-	}
-	return h.Call(words)
+	return "strata " + words
 }
 
 // output is the flag -o.

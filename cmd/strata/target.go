@@ -52,9 +52,7 @@ func (t *target) open() (*lifecycle.Platform, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := gke.Open(found.Root, cmp.Or(t.environment, defaultEnvironment))
-		p.Version = version
-		return lifecycle.New(p), nil
+		return lifecycle.New(gke.Open(found.Root, cmp.Or(t.environment, defaultEnvironment))), nil
 	}
 	p, err := t.openLocal()
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 func newToolchain(io streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "toolchain",
-		Short: "List, build or prune the programs of the local target",
+		Short: "List, build, fetch or prune the programs of the local target",
 		Example: `  strata toolchain list
   strata toolchain build --all
   strata toolchain prune`,
-	}, newToolchainList(io), newToolchainBuild(io), newToolchainPrune(io))
+	}, newToolchainList(io), newToolchainBuild(io), newToolchainFetch(io), newToolchainPrune(io))
 }
 
 // openToolchain opens the toolchain of a clone, or outside of one that of this program.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/test/docstest"
 
@@ -27,6 +28,7 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestToolchainOutputIsDocumented(t *testing.T) {
 	docstest.CheckJSON[[]toolchain.Status](t, "docs/reference/output.md", "toolchain")
 	docstest.CheckJSON[[]toolchain.Leftover](t, "docs/reference/output.md", "prune")
+	docstest.CheckJSON[versioncmd.Report](t, "docs/reference/output.md", "version")
 }
 
 func TestToolchainListsStates(t *testing.T) {

@@ -1,22 +1,22 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/fetchcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
 )
 
 func newVersion(io streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print strata's version",
-		Example: "  strata version",
-		Args:    arguments(positional.None),
-		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(io.out, version)
-			return nil
-		},
-	}
+	return versioncmd.New(versioncmd.Options{
+		Out: io.out, Open: openToolchain, Args: arguments(positional.None), Usage: func(err error) error { return usageError{err} },
+	})
+}
+
+func newToolchainFetch(io streams) *cobra.Command {
+	return fetchcmd.New(fetchcmd.Options{
+		Out: io.out, Err: io.err, Open: openToolchain, Args: arguments(positional.One), Usage: func(err error) error { return usageError{err} },
+		Bind: func(command *cobra.Command) func() (bool, error) { o := &output{}; o.bind(command); return o.json },
+	})
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:CloudSQL"
+const Type = "strata:index:CloudSQL"
 
 const (
 	// DefaultVersion is the database engine when InstanceArgs.Version is empty.
@@ -35,73 +36,75 @@ const (
 // computed ones.
 type InstanceArgs struct {
 	// Name is the instance's name in the project. Required. Google reserves the name of a deleted instance for a week.
-	Name pulumi.StringInput
+	Name pulumi.StringInput `pulumi:"name"`
 	// Project is the Google Cloud project of the instance. Required.
-	Project pulumi.StringInput
+	Project pulumi.StringInput `pulumi:"project"`
 	// Region is the region of the instance. Required.
-	Region pulumi.StringInput
+	Region pulumi.StringInput `pulumi:"region"`
 	// Version is the database engine, such as MYSQL_8_0 or POSTGRES_16; empty means DefaultVersion. Cloud SQL cannot
 	// downgrade it. It is a plain value, because the settings of recovery and of users differ between the engines.
-	Version string
+	Version string `pulumi:"version,optional"`
 	// Tier is the machine type; nil means DefaultTier.
-	Tier pulumi.StringInput
+	Tier pulumi.StringInput `pulumi:"tier,optional"`
 	// HighAvailability adds a standby machine in another zone of the region. The standby takes over automatically.
 	// Nil means false.
-	HighAvailability pulumi.BoolInput
+	HighAvailability pulumi.BoolInput `pulumi:"highAvailability,optional"`
 
 	// Backups configures backups and point-in-time recovery; nil means daily backups and point-in-time recovery, both for
 	// DefaultRetention days.
-	Backups *Backups
+	Backups *Backups `pulumi:"backups,optional"`
 	// DeletionProtection makes the provider, the API and the engine refuse to delete the instance. It also makes the
 	// engine refuse to delete Databases and Users. Nil means true. It is a plain value, because the engine's
 	// protection is a resource option.
-	DeletionProtection *bool
+	DeletionProtection *bool `pulumi:"deletionProtection,optional"`
 
 	// PrivateNetwork is the self link of the only VPC network that reaches the instance; the network must have private
 	// services access. Nil gives the instance a public address without any authorised network, which only the Cloud SQL
 	// Auth Proxy can use. A private instance cannot become public again.
-	PrivateNetwork pulumi.StringInput
+	PrivateNetwork pulumi.StringInput `pulumi:"privateNetwork,optional"`
 	// RequireTLS refuses unencrypted connections; nil means false. Connections of the Auth Proxy are always encrypted.
-	RequireTLS pulumi.BoolInput
+	RequireTLS pulumi.BoolInput `pulumi:"requireTls,optional"`
 
 	// Databases are databases that NewInstance creates on the instance. Their names must be unique.
-	Databases []Database
+	Databases []Database `pulumi:"databases,optional"`
 	// Users are users that NewInstance creates on the instance. Their names must be unique.
-	Users []User
+	Users []User `pulumi:"users,optional"`
 }
 
 // Backups configures backups and point-in-time recovery of an instance. Disabled and NoPointInTimeRecovery are plain
 // values, because they decide which other settings exist.
 type Backups struct {
 	// Disabled turns backups off. It excludes all other fields.
-	Disabled bool
+	Disabled bool `pulumi:"disabled,optional"`
 	// StartTime is the start of the four-hour window, in UTC, of the daily backup, such as 03:00; nil lets Google Cloud
 	// choose.
-	StartTime pulumi.StringInput
+	StartTime pulumi.StringInput `pulumi:"startTime,optional"`
 	// Retained is the number of daily backups to keep, 1 to 365; nil means DefaultRetention.
-	Retained pulumi.IntInput
+	Retained pulumi.IntInput `pulumi:"retained,optional"`
 	// NoPointInTimeRecovery keeps no transaction logs, so that only the state of a backup can be restored.
-	NoPointInTimeRecovery bool
+	NoPointInTimeRecovery bool `pulumi:"noPointInTimeRecovery,optional"`
 	// LogDays is the number of days to keep transaction logs, 1 to 7; nil means DefaultRetention.
-	LogDays pulumi.IntInput
+	LogDays pulumi.IntInput `pulumi:"logDays,optional"`
 }
 
 // Database is a database on the instance.
 type Database struct {
 	// Name is the database's name. Required. It is a plain value, because it names the resource.
-	Name string
-	// Charset and Collation are the engine's own names; nil means the engine's defaults.
-	Charset, Collation pulumi.StringInput
+	Name string `pulumi:"name"`
+	// Charset is the engine's name of the character set; nil means the engine's default.
+	Charset pulumi.StringInput `pulumi:"charset,optional"`
+	// Collation is the engine's name of the collation; nil means the engine's default.
+	Collation pulumi.StringInput `pulumi:"collation,optional"`
 }
 
 // User is a database user of the instance. It may use all databases of the instance.
 type User struct {
 	// Name is the user's name. Required. It is a plain value, because it names the resource.
-	Name string
+	Name string `pulumi:"name"`
 	// Host is the host that the user connects from, for MySQL only; nil means any host.
-	Host pulumi.StringInput
+	Host pulumi.StringInput `pulumi:"host,optional"`
 	// Password is the user's password. Pulumi keeps it as a secret. Required.
-	Password pulumi.StringInput
+	Password pulumi.StringInput `pulumi:"password"`
 }
 
 // Instance is a Cloud SQL instance.
@@ -127,7 +130,7 @@ func NewInstance(ctx *pulumi.Context, name string, args *InstanceArgs, opts ...p
 		"name": args.Name, "project": args.Project, "region": args.Region,
 		"deletionProtection": pulumi.Bool(args.protected()),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, instance, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, instance, opts...); err != nil {
 		return nil, fmt.Errorf("create Cloud SQL instance %s: %w", name, err)
 	}
 	resource, err := sql.NewDatabaseInstance(ctx, name+"-instance", &sql.DatabaseInstanceArgs{

@@ -70,7 +70,7 @@ func TestAnInstanceIsProtectedAndBackedUpByDefault(t *testing.T) {
 	if !instance.Protect {
 		t.Error("the engine would delete the instance")
 	}
-	if want := "urn:pulumi:dev::proj::strata:components:CloudSQL$gcp:sql/databaseInstance:DatabaseInstance::strata-instance"; instance.URN != want {
+	if want := "urn:pulumi:dev::proj::strata:index:CloudSQL$gcp:sql/databaseInstance:DatabaseInstance::strata-instance"; instance.URN != want {
 		t.Errorf("URN is %s, want %s", instance.URN, want)
 	}
 	if output := engine.Output(t, "address"); output.Value != "10.0.0.3" {

@@ -4,10 +4,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
+	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
 // An instance with a database and a user of the platform's own. It keeps backups for a month.
-func Example() { pulumi.Run(sharedInstance(true)) }
+func Example() {
+	pulumitest.Print(sharedInstance(true))
+	// Output:
+	// address: 203.0.113.8
+}
 
 func sharedInstance(protected bool) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {

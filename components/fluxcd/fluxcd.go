@@ -35,13 +35,14 @@ import (
 
 	"github.com/strata-platform/strata/components/fluxcd/internal/hardening"
 	"github.com/strata-platform/strata/components/fluxcd/internal/kubeconfig"
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
 const (
 	// Type is the type token of Flux.
-	Type = "strata:components:Flux"
+	Type = "strata:index:Flux"
 	// Namespace is the namespace of Flux.
 	Namespace = "flux-system"
 	// DefaultVersion is the release of Flux when FluxArgs.Version is nil.
@@ -125,7 +126,7 @@ func NewFlux(ctx *pulumi.Context, name string, args *FluxArgs, opts ...pulumi.Re
 	if !inputs.Missing(args.Path) {
 		properties["path"] = args.Path
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, f, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, f, opts...); err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
 	before, err := args.before(ctx, name, f)

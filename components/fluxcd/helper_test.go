@@ -15,11 +15,11 @@ import (
 const (
 	clusterType  = "pulumi:providers:kubernetes"
 	secretType   = "kubernetes:core/v1:Secret"
-	fluxType     = "strata:components:Flux"
+	fluxType     = "strata:index:Flux"
 	policyType   = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
-	sourceType   = "strata:components:FluxSource"
-	syncType     = "strata:components:FluxSync"
-	receiverType = "strata:components:FluxReceiver"
+	sourceType   = "strata:index:FluxSource"
+	syncType     = "strata:index:FluxSync"
+	receiverType = "strata:index:FluxReceiver"
 	canary       = "s3cret-canary"
 
 	// team is the namespace of the tests' objects.

@@ -11,12 +11,13 @@ import (
 	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
 	// ReceiverType is the type token of Receiver.
-	ReceiverType = "strata:components:FluxReceiver"
+	ReceiverType = "strata:index:FluxReceiver"
 	// RepositoriesAnnotation lists the URLs of the repositories whose pushes a Receiver waits for, separated by spaces.
 	// The Git server of these repositories finds the Receiver by this annotation.
 	RepositoriesAnnotation = "strata.dev/repositories"
@@ -81,7 +82,7 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	r := &Receiver{}
 	object := inputs.Or(args.Name, pulumi.String(name))
 	properties := pulumi.Map{"namespace": args.Namespace, "name": object, "type": pulumi.String(args.kind())}
-	if err := ctx.RegisterComponentResourceV2(ReceiverType, name, properties, r, opts...); err != nil {
+	if err := component.Register(ctx, ReceiverType, name, properties, r, opts...); err != nil {
 		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	child, err := childOptions(r, opts)

@@ -9,12 +9,13 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
 	// SourceType is the type token of Source.
-	SourceType = "strata:components:FluxSource"
+	SourceType = "strata:index:FluxSource"
 
 	sourceVersion   = "source.toolkit.fluxcd.io/v1"
 	defaultInterval = "1m"
@@ -103,7 +104,7 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 	properties := pulumi.Map{
 		"namespace": args.Namespace, "name": object, "kind": pulumi.String(args.Origin.kind()), "url": args.Origin.address(),
 	}
-	if err := ctx.RegisterComponentResourceV2(SourceType, name, properties, s, opts...); err != nil {
+	if err := component.Register(ctx, SourceType, name, properties, s, opts...); err != nil {
 		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	child, err := childOptions(s, opts)

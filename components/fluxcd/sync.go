@@ -6,12 +6,13 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
 	// SyncType is the type token of Sync.
-	SyncType = "strata:components:FluxSync"
+	SyncType = "strata:index:FluxSync"
 
 	syncVersion          = "kustomize.toolkit.fluxcd.io/v1"
 	syncKind             = "Kustomization"
@@ -99,7 +100,7 @@ func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.Re
 		"namespace": args.Namespace, "name": object, "source": args.Source.Name,
 		"serviceAccount": args.ServiceAccount, "path": inputs.Or(args.Path, pulumi.String(defaultPath)),
 	}
-	if err := ctx.RegisterComponentResourceV2(SyncType, name, properties, s, opts...); err != nil {
+	if err := component.Register(ctx, SyncType, name, properties, s, opts...); err != nil {
 		return nil, fmt.Errorf("create sync %s: %w", name, err)
 	}
 	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s), boundedSyncDelete)

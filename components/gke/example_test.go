@@ -4,10 +4,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/gke"
+	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
 // A zonal cluster without deletion protection.
-func Example() { pulumi.Run(smallCluster(1)) }
+func Example() {
+	pulumitest.Print(smallCluster(1))
+	// Output:
+	// kubeconfig: [secret]
+}
 
 func smallCluster(nodeCount int) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {

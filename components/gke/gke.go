@@ -19,11 +19,12 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:GKE"
+const Type = "strata:index:GKE"
 
 const (
 	// DefaultMachineType is the nodes' machine type when ClusterArgs.MachineType is nil.
@@ -47,59 +48,62 @@ func Channels() []string { return []string{"RAPID", "REGULAR", "STABLE"} }
 // computed ones.
 type ClusterArgs struct {
 	// Name is the cluster's name in the project. Required.
-	Name pulumi.StringInput
+	Name pulumi.StringInput `pulumi:"name"`
 	// Project is the Google Cloud project of the cluster. Required.
-	Project pulumi.StringInput
+	Project pulumi.StringInput `pulumi:"project"`
 	// Location is a region, for a cluster that survives the loss of a zone, or a zone. Required.
-	Location pulumi.StringInput
+	Location pulumi.StringInput `pulumi:"location"`
 
-	// NodeCount is the number of nodes in each zone of Location; with Autoscaling, the initial number. Required, at least
-	// 1. It can be changed in place.
-	NodeCount pulumi.IntInput
+	// NodeCount is the number of nodes in each zone of Location; with Autoscaling, the initial number. At least 1.
+	// Required. It can be changed in place.
+	NodeCount pulumi.IntInput `pulumi:"nodeCount"`
 	// Autoscaling lets Google Cloud change the number of nodes; nil keeps the number at NodeCount.
-	Autoscaling *Autoscaling
+	Autoscaling *Autoscaling `pulumi:"autoscaling,optional"`
 	// Upgrade configures node upgrades; nil means one surge node at a time.
-	Upgrade *Upgrade
+	Upgrade *Upgrade `pulumi:"upgrade,optional"`
 	// MachineType is the nodes' machine type; nil means DefaultMachineType.
-	MachineType pulumi.StringInput
+	MachineType pulumi.StringInput `pulumi:"machineType,optional"`
 	// NodeServiceAccount is the e-mail address of the nodes' service account, which also runs the nodes of GKE's initial
 	// pool. Nil means that NewCluster creates an account named after the cluster, with the suffix -nodes, that has NodeRole
 	// only. The nodes never use the project's default account, which usually has far more permissions than a node needs.
-	NodeServiceAccount pulumi.StringInput
+	NodeServiceAccount pulumi.StringInput `pulumi:"nodeServiceAccount,optional"`
 
 	// ReleaseChannel decides when versions arrive; it is one of Channels, and nil means DefaultReleaseChannel.
-	ReleaseChannel pulumi.StringInput
-	// Network and Subnetwork are names or links of an existing VPC network and of its subnetwork in the cluster's region;
-	// nil means the network "default".
-	Network, Subnetwork pulumi.StringInput
+	ReleaseChannel pulumi.StringInput `pulumi:"releaseChannel,optional"`
+	// Network is the name or link of an existing VPC network; nil means the network "default".
+	Network pulumi.StringInput `pulumi:"network,optional"`
+	// Subnetwork is the name or link of a subnetwork of Network in the cluster's region; nil means the one of the region.
+	Subnetwork pulumi.StringInput `pulumi:"subnetwork,optional"`
 	// Private makes the cluster private: without public addresses for the nodes, and optionally for the control plane.
 	// Nil gives the nodes public addresses. An existing cluster cannot become private, or public again.
-	Private *Private
+	Private *Private `pulumi:"private,optional"`
 	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
 	// address, so that only authentication protects the control plane.
-	AuthorizedNetworks pulumi.StringArray
+	AuthorizedNetworks []pulumi.StringInput `pulumi:"authorizedNetworks,optional"`
 
 	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or replace the
 	// cluster or the node pool; nil means true. It is a plain value, because the engine's protection is a resource option.
-	DeletionProtection *bool
+	DeletionProtection *bool `pulumi:"deletionProtection,optional"`
 	// IssueClientCertificate requests a client certificate, so that the kubeconfig works without a plugin; nil means false.
 	// Such a certificate cannot be revoked: leave it off where gke-gcloud-auth-plugin is available.
-	IssueClientCertificate pulumi.BoolInput
+	IssueClientCertificate pulumi.BoolInput `pulumi:"issueClientCertificate,optional"`
 }
 
 // Autoscaling bounds the number of nodes in each zone.
 type Autoscaling struct {
-	// Min and Max are inclusive bounds. Min is 0 if it is nil. Max is required, at least 1.
-	Min, Max pulumi.IntInput
+	// Min is the lowest number; nil means 0.
+	Min pulumi.IntInput `pulumi:"min,optional"`
+	// Max is the highest number, at least 1. Required.
+	Max pulumi.IntInput `pulumi:"max"`
 }
 
 // Upgrade limits the number of nodes that an upgrade replaces at once, in each zone. At least one of the fields must be
 // above zero.
 type Upgrade struct {
 	// MaxSurge is the number of extra nodes during the upgrade; nil means 0.
-	MaxSurge pulumi.IntInput
+	MaxSurge pulumi.IntInput `pulumi:"maxSurge,optional"`
 	// MaxUnavailable is the number of nodes that may be unavailable during the upgrade; nil means 0.
-	MaxUnavailable pulumi.IntInput
+	MaxUnavailable pulumi.IntInput `pulumi:"maxUnavailable,optional"`
 }
 
 // Private configures a private cluster. Its nodes reach the internet, and so the registry of Flux's images, only through
@@ -107,10 +111,10 @@ type Upgrade struct {
 type Private struct {
 	// ControlPlaneRange is the /28 range of the control plane's addresses, such as 172.16.0.0/28. No other part of the
 	// network may use it. Nil lets Google Cloud choose, which clusters of version 1.29 and later allow.
-	ControlPlaneRange pulumi.StringInput
+	ControlPlaneRange pulumi.StringInput `pulumi:"controlPlaneRange,optional"`
 	// Endpoint removes the control plane's public address. Every user of the kubeconfig, layer 2 included, must then run
 	// inside the network. Nil means false.
-	Endpoint pulumi.BoolInput
+	Endpoint pulumi.BoolInput `pulumi:"endpoint,optional"`
 }
 
 // Cluster is a GKE cluster with its node pool.
@@ -144,7 +148,7 @@ func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pul
 		"name": args.Name, "project": args.Project, "location": args.Location,
 		"nodeCount": args.NodeCount, "deletionProtection": pulumi.Bool(args.protected()),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, cluster, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, cluster, opts...); err != nil {
 		return nil, fmt.Errorf("create GKE cluster %s: %w", name, err)
 	}
 	nodes, err := args.nodeAccount(ctx, name, cluster)

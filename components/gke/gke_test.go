@@ -117,7 +117,7 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	component := engine.Get(t, gke.Type, "strata")
 	cluster := engine.Get(t, clusterType, "strata-cluster")
 	pool := engine.Get(t, poolType, "strata-nodes")
-	const urns = "urn:pulumi:dev::proj::strata:components:GKE$"
+	const urns = "urn:pulumi:dev::proj::strata:index:GKE$"
 	for want, child := range map[string]pulumitest.Resource{
 		urns + clusterType + "::strata-cluster": cluster, urns + poolType + "::strata-nodes": pool,
 	} {

@@ -24,6 +24,11 @@ func TestTheExampleKeepsFieldsOfOthersAndLeavesNoObjects(t *testing.T) {
 	first := cloudtest.Program(oneTeam("web", nil))
 	cloudtest.Up(t, r, first)
 	cloudtest.Unchanged(t, r, first)
+	// A state with the former types of the hop and of the components within it.
+	for _, separator := range []string{"::", "$"} {
+		cloudtest.Replace(t, r, first, separator+"strata:index:", separator+"strata:components:")
+	}
+	cloudtest.Unchanged(t, r, first)
 
 	// Other clients add fields to the hop's objects, and to the account that Kubernetes created.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "team-web", Name: "default"}}

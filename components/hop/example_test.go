@@ -5,11 +5,17 @@ import (
 
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
 // One team on a cluster with Flux and the operator. KUBECONFIG names the cluster. The team's Stacks and its application
 // run as different accounts.
-func Example() { pulumi.Run(oneTeam("web", nil)) }
+func Example() {
+	pulumitest.Print(oneTeam("web", nil))
+	// Output:
+	// account: web
+	// namespace: team-web
+}
 
 func oneTeam(name string, quota pulumi.StringMap, opts ...pulumi.ResourceOption) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {

@@ -25,12 +25,13 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/handoff"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:Hop"
+const Type = "strata:index:Hop"
 
 // TeamLabel is the label of a team's namespace; its value is HopArgs.Account.
 const TeamLabel = "strata.dev/team"
@@ -139,7 +140,7 @@ func NewHop(ctx *pulumi.Context, name string, args *HopArgs, opts ...pulumi.Reso
 		"namespace": pulumi.String(args.Namespace), "account": pulumi.String(args.Account),
 		"roles": pulumi.ToStringArray(args.Roles), "url": args.Source.URL,
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, hop, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, hop, opts...); err != nil {
 		return nil, fmt.Errorf("create hop %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, hop: hop}

@@ -105,7 +105,7 @@ func TestEveryChildHasItsURN(t *testing.T) {
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
-	const source, sync, receiver = "strata:components:FluxSource", "strata:components:FluxSync", "strata:components:FluxReceiver"
+	const source, sync, receiver = "strata:index:FluxSource", "strata:index:FluxSync", "strata:index:FluxReceiver"
 	own := func(kind, name string) string { return hop.Type + "$" + kind + "::" + name }
 	within := func(component, kind, name string) string { return own(component+"$"+kind, name) }
 	want := []string{
@@ -211,7 +211,7 @@ func TestTheSyncRunsAsTheTeamAndIsDeletedBeforeItsDependencies(t *testing.T) {
 	if got, _ := pulumitest.Plain(t, source.Inputs, "spec.url"); got != "https://git.example.com/web.git" {
 		t.Errorf("the source is %v", got)
 	}
-	sync := engine.Get(t, "strata:components:FluxSync", "web-sync")
+	sync := engine.Get(t, "strata:index:FluxSync", "web-sync")
 	for _, kept := range []pulumitest.Resource{
 		engine.Get(t, secretType, "web-context"), engine.Get(t, configMapType, "web-config"), engine.Get(t, accountType, "web-account"),
 		engine.Get(t, roleBindingType, "web-team"), engine.Get(t, roleBindingType, "web-operator"),
@@ -225,7 +225,7 @@ func TestTheSyncRunsAsTheTeamAndIsDeletedBeforeItsDependencies(t *testing.T) {
 			t.Errorf("%s is not deleted with its namespace", kept.URN)
 		}
 	}
-	if !engine.Get(t, "strata:components:FluxSource", "web-source").DependsOn(engine.Get(t, policyType, "web-policy")) {
+	if !engine.Get(t, "strata:index:FluxSource", "web-source").DependsOn(engine.Get(t, policyType, "web-policy")) {
 		t.Error("the source does not depend on the TenantPolicy that admission looks up")
 	}
 	credentials := slices.DeleteFunc(engine.OfType(secretType), func(r pulumitest.Resource) bool { return r.Name == "web-context" })

@@ -55,3 +55,11 @@ func TestARenamedComponentWithAnAliasKeepsItsAccount(t *testing.T) {
 	cloudtest.Up(t, r, named("old"))
 	cloudtest.Unchanged(t, r, named("new", pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String("old")}})))
 }
+
+func TestAnIdentityOfTheFormerTypeKeepsItsAccount(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	r, l := cloud.Runner(t, cloud.Owner), cloudtest.Program(reportingJob("2030"))
+	cloudtest.Up(t, r, l)
+	cloudtest.Replace(t, r, l, "::strata:index:", "::strata:components:")
+	cloudtest.Unchanged(t, r, l)
+}

@@ -4,10 +4,16 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/identity"
+	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
 // An account for a job outside any cluster, with a key. A new value of its keeper replaces the key.
-func Example() { pulumi.Run(reportingJob("2030")) }
+func Example() {
+	pulumitest.Print(reportingJob("2030"))
+	// Output:
+	// credentials: [secret]
+	// email: nightly-reports@strata-local.iam.gserviceaccount.com
+}
 
 func reportingJob(year string) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {

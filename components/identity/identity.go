@@ -27,11 +27,12 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:Identity"
+const Type = "strata:index:Identity"
 
 var accountID = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
 
@@ -42,26 +43,26 @@ var accountID = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
 type IdentityArgs struct {
 	// AccountID is the part of the account's e-mail address before the @: 6 to 30 lower-case letters, digits and hyphens.
 	// Required. A different ID means a different account. NewIdentity checks a plain ID, Google Cloud a computed one.
-	AccountID pulumi.StringInput
+	AccountID pulumi.StringInput `pulumi:"accountId"`
 	// DisplayName is the account's name in lists; nil means AccountID.
-	DisplayName pulumi.StringInput
+	DisplayName pulumi.StringInput `pulumi:"displayName,optional"`
 	// Project is the project of the account and of its roles. Required.
-	Project pulumi.StringInput
+	Project pulumi.StringInput `pulumi:"project"`
 	// Roles are the account's roles on Project, one binding each; none means an account without permissions.
-	Roles []string
+	Roles []string `pulumi:"roles,optional"`
 	// CustomRoles are custom roles that the program itself creates, granted on Project too. The value is the role's full
 	// name, as an IAMCustomRole outputs it. The key distinguishes its binding in URNs. NewIdentity checks only that the role
 	// is a custom role. The program must keep its permissions narrow.
-	CustomRoles pulumi.StringMap
+	CustomRoles map[string]pulumi.StringInput `pulumi:"customRoles,optional"`
 	// Overrides gives, for a refused role, the reason in words why this identity needs it nevertheless.
-	Overrides map[string]string
+	Overrides map[string]string `pulumi:"overrides,optional"`
 	// KubernetesAccounts may impersonate the identity by Workload Identity, without a key. Each has one binding.
-	KubernetesAccounts []KubernetesAccount
+	KubernetesAccounts []KubernetesAccount `pulumi:"kubernetesAccounts,optional"`
 	// Key creates a key, for workloads that have no other way to authenticate. Prefer none.
-	Key bool
+	Key bool `pulumi:"key,optional"`
 	// KeyKeepers replace the key when one of them changes. The engine creates the new key before it deletes the old one.
 	// Requires Key.
-	KeyKeepers pulumi.StringMapInput
+	KeyKeepers pulumi.StringMapInput `pulumi:"keyKeepers,optional"`
 }
 
 // KubernetesAccount is a service account in a cluster. NewIdentity creates its binding. The Kubernetes account itself also
@@ -69,9 +70,11 @@ type IdentityArgs struct {
 type KubernetesAccount struct {
 	// WorkloadPool is the cluster's Workload Identity pool. Required. Its value must become known only once the pool
 	// exists, as with gke.Cluster's WorkloadPool.
-	WorkloadPool pulumi.StringInput
-	// Namespace and Name identify the account. Required. They are plain values, because they name the binding.
-	Namespace, Name string
+	WorkloadPool pulumi.StringInput `pulumi:"workloadPool"`
+	// Namespace is the account's namespace. Required. It is a plain value, because it names the binding.
+	Namespace string `pulumi:"namespace"`
+	// Name is the account's name. Required. It is a plain value, because it names the binding.
+	Name string `pulumi:"name"`
 }
 
 // workloadRole lets a Kubernetes account impersonate the Google account that the binding is on, and no other.
@@ -100,7 +103,7 @@ func NewIdentity(ctx *pulumi.Context, name string, args *IdentityArgs, opts ...p
 		"accountId": args.AccountID, "project": args.Project,
 		"roles": pulumi.ToStringArray(args.Roles), "key": pulumi.Bool(args.Key),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, identity, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, identity, opts...); err != nil {
 		return nil, fmt.Errorf("create identity %s: %w", name, err)
 	}
 	if err := identity.populate(ctx, name, args); err != nil {

@@ -69,7 +69,7 @@ func TestAnIdentityHasExactlyTheRolesAskedFor(t *testing.T) {
 			t.Errorf("parent of %s is %s, want %s", child.URN, child.Parent, component.URN)
 		}
 	}
-	if want := "urn:pulumi:dev::proj::strata:components:Identity$gcp:projects/iAMMember:IAMMember::team-web-cloudsql-admin"; members[0].URN != want {
+	if want := "urn:pulumi:dev::proj::strata:index:Identity$gcp:projects/iAMMember:IAMMember::team-web-cloudsql-admin"; members[0].URN != want {
 		t.Errorf("URN is %s, want %s", members[0].URN, want)
 	}
 	for _, member := range members {

@@ -6,11 +6,16 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/strata-platform/strata/components/stack"
+	"github.com/strata-platform/strata/internal/pulumitest"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
 // A Stack with a Program written in Go. Its backend and passphrase never appear in the Stack itself.
-func Example() { pulumi.Run(greeting("hello", "gs://acme-dev-strata-web", "")) }
+func Example() {
+	pulumitest.Print(greeting("hello", "gs://acme-dev-strata-web", ""))
+	// Output:
+	// outputs: {"text":"hello, world"}
+}
 
 // greeting connects to the cluster by a kubeconfig; empty means the one in the environment.
 func greeting(word, backend, kubeconfig string) pulumi.RunFunc {

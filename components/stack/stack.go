@@ -25,12 +25,13 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:Stack"
+const Type = "strata:index:Stack"
 
 // DefaultTimeout limits the wait for the operator when StackArgs.Timeout is empty.
 const DefaultTimeout = "10m"
@@ -94,7 +95,7 @@ func NewStack(ctx *pulumi.Context, name string, args *StackArgs, opts ...pulumi.
 	}
 	stack := &Stack{}
 	properties := pulumi.Map{"namespace": args.Namespace, "name": args.Name, "stack": pulumi.String(args.Spec.Stack)}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, stack, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, stack, opts...); err != nil {
 		return nil, fmt.Errorf("create Stack %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, parent: stack, secretVersion: pulumi.String("")}

@@ -78,7 +78,7 @@ func TestAStackRunsItsProgramAndHandsItsOutputsOn(t *testing.T) {
 			}
 		}
 	}
-	if want := "urn:pulumi:dev::proj::strata:components:Stack$kubernetes:pulumi.com/v1:Stack::shop-stack"; made.URN != want {
+	if want := "urn:pulumi:dev::proj::strata:index:Stack$kubernetes:pulumi.com/v1:Stack::shop-stack"; made.URN != want {
 		t.Errorf("URN is %s, want %s", made.URN, want)
 	}
 	if !made.DependsOn(program) {

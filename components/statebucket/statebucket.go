@@ -17,11 +17,12 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/storage"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
-const Type = "strata:components:StateBucket"
+const Type = "strata:index:StateBucket"
 
 // DefaultKeptDays is the number of days to keep noncurrent versions of the state when BucketArgs.KeptDays is nil.
 const DefaultKeptDays = 90
@@ -33,18 +34,18 @@ const Role = "roles/storage.objectUser"
 // BucketArgs describes a bucket. NewBucket checks plain values, Google Cloud computed ones.
 type BucketArgs struct {
 	// Name is the bucket's name, unique in all of Google Cloud: see CheckName. Required.
-	Name pulumi.StringInput
+	Name pulumi.StringInput `pulumi:"name"`
 	// Project is the Google Cloud project of the bucket. Required.
-	Project pulumi.StringInput
+	Project pulumi.StringInput `pulumi:"project"`
 	// Location is the region or multi-region of the state. Required. It cannot be changed later.
-	Location pulumi.StringInput
+	Location pulumi.StringInput `pulumi:"location"`
 	// Member is the tenant, in the form of a member of an IAM policy:
 	// serviceAccount:web@acme-dev.iam.gserviceaccount.com. Required.
-	Member pulumi.StringInput
+	Member pulumi.StringInput `pulumi:"member"`
 	// KeptDays is the number of days to keep noncurrent versions of the state, at least 1; nil means DefaultKeptDays.
-	KeptDays pulumi.IntInput
+	KeptDays pulumi.IntInput `pulumi:"keptDays,optional"`
 	// ForceDestroy deletes the bucket with all of its objects. Nil means false: a bucket with objects cannot be deleted.
-	ForceDestroy pulumi.BoolInput
+	ForceDestroy pulumi.BoolInput `pulumi:"forceDestroy,optional"`
 }
 
 // Bucket stores a tenant's state.
@@ -65,7 +66,7 @@ func NewBucket(ctx *pulumi.Context, name string, args *BucketArgs, opts ...pulum
 	}
 	bucket := &Bucket{}
 	properties := pulumi.Map{"name": args.Name, "project": args.Project, "location": args.Location, "member": args.Member}
-	if err := ctx.RegisterComponentResourceV2(Type, name, properties, bucket, opts...); err != nil {
+	if err := component.Register(ctx, Type, name, properties, bucket, opts...); err != nil {
 		return nil, fmt.Errorf("create state bucket %s: %w", name, err)
 	}
 	if err := bucket.populate(ctx, name, args); err != nil {

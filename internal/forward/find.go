@@ -58,50 +58,68 @@ func Find(ctx context.Context, client kubernetes.Interface, namespaces []string,
 		kinds, name = []string{kind}, rest
 	}
 	for _, kind := range kinds {
-		found := map[string][]corev1.ServicePort{}
+		found := map[string]*candidate{}
 		for _, namespace := range namespaces {
-			ports, err := portsOf(ctx, client, kind, namespace, name)
+			c, err := read(ctx, client, kind, namespace, name)
 			if apierrors.IsNotFound(err) {
 				continue
 			}
 			if err != nil {
 				return Target{}, fmt.Errorf("find %s in namespace %s: %w", name, namespace, err)
 			}
-			found[namespace] = ports
+			found[namespace] = c
 		}
 		if len(found) > 1 {
 			return Target{}, fmt.Errorf("%s %s exists in the namespaces %s: choose one of the teams with --team", kind, name, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 		}
-		for namespace, ports := range found {
-			t := Target{Kind: kind, Namespace: namespace, Name: name}
-			err := t.choose(ports, wanted)
-			return t, err
+		for _, c := range found {
+			if err := c.choose(c.ports, wanted); err != nil {
+				return c.Target, err
+			}
+			return c.at(ctx, client)
 		}
 	}
 	return Target{}, missing(ctx, client, namespaces, name)
 }
 
-// portsOf returns the TCP ports of a Service or a pod.
-func portsOf(ctx context.Context, client kubernetes.Interface, kind, namespace, name string) ([]corev1.ServicePort, error) {
-	var ports []corev1.ServicePort
+// candidate is a Service or a pod with its TCP ports.
+type candidate struct {
+	Target
+	ports []corev1.ServicePort
+	// page is the name or the number of the port that a Service declares as its page.
+	page string
+}
+
+// read returns the Service or the pod of a name.
+func read(ctx context.Context, client kubernetes.Interface, kind, namespace, name string) (*candidate, error) {
 	if kind == KindService {
 		service, err := client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
-		ports = service.Spec.Ports
-	} else {
-		pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range pod.Spec.Containers {
-			for _, p := range c.Ports {
-				ports = append(ports, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, Protocol: p.Protocol})
+		return ofService(service), nil
+	}
+	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &candidate{Target: Target{Kind: kind, Namespace: namespace, Name: name}}
+	for _, container := range pod.Spec.Containers {
+		for _, p := range container.Ports {
+			if isTCP(p.Protocol) {
+				c.ports = append(c.ports, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort})
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(ports), func(p corev1.ServicePort) bool { return !isTCP(p.Protocol) }), nil
+	return c, nil
+}
+
+func ofService(s *corev1.Service) *candidate {
+	return &candidate{
+		Target: Target{Kind: KindService, Namespace: s.Namespace, Name: s.Name},
+		ports:  slices.DeleteFunc(slices.Clone(s.Spec.Ports), func(p corev1.ServicePort) bool { return !isTCP(p.Protocol) }),
+		page:   s.Annotations[PageAnnotation],
+	}
 }
 
 func isTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/httpstream" //nolint:staticcheck // client-go takes the types of this package
@@ -18,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+
+	"github.com/strata-platform/strata/operator/accept"
 )
 
 // Forward is a listener on a loopback port, whose connections lead to a target.
@@ -117,33 +118,17 @@ func (t Target) ports(wanted int) []int {
 
 // Serve forwards connections until ctx is done, and then closes all of them. Each connection leads to a pod that is ready when
 // it opens, so a new pod takes over from one that has ended. failed gets the error of a connection.
-func (f *Forward) Serve(ctx context.Context, failed func(error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var open sync.WaitGroup
-	defer open.Wait()
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { f.listener.Close() })()
-	slots := make(chan struct{}, maxConnections)
-	for {
-		conn, err := f.listener.Accept()
-		if ctx.Err() != nil {
-			if err == nil {
-				conn.Close()
-			}
-			return nil
+func (f *Forward) Serve(ctx context.Context, failed func(error)) {
+	report := func(err error) {
+		if ctx.Err() == nil {
+			failed(fmt.Errorf("forward a connection to %s: %w", f.target, err))
 		}
-		if err != nil {
-			return fmt.Errorf("forward to %s: %w", f.target, err)
-		}
-		slots <- struct{}{}
-		open.Go(func() {
-			defer func() { <-slots }()
-			defer conn.Close()
-			if err := f.connect(ctx, conn); err != nil && ctx.Err() == nil {
-				failed(fmt.Errorf("forward a connection to %s: %w", f.target, err))
-			}
-		})
 	}
+	accept.Loop{Places: maxConnections, Failed: report, Serve: func(ctx context.Context, conn net.Conn) {
+		if err := f.connect(ctx, conn); err != nil {
+			report(err)
+		}
+	}}.Run(ctx, f.listener)
 }
 
 // connect connects one client with a pod.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -48,6 +46,10 @@ const addressAnnotation, localClass = "strata.dev/address", "strata"
 // Pages returns the Services in some namespaces that declare a page, have a ready pod that is not simulated, and are served by this
 // machine.
 func Pages(ctx context.Context, client kubernetes.Interface, namespaces []string) ([]Target, error) {
+	port, err := pagePort(ctx, client)
+	if err != nil || port == "" {
+		return nil, err
+	}
 	var pages []Target
 	for _, namespace := range namespaces {
 		services, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
@@ -55,44 +57,47 @@ func Pages(ctx context.Context, client kubernetes.Interface, namespaces []string
 			return nil, fmt.Errorf("list the Services of namespace %s: %w", namespace, err)
 		}
 		for _, s := range services.Items {
-			t, err := Page(ctx, client, namespace, s.Name)
-			if err != nil {
-				return nil, err
+			c := ofService(&s)
+			if c.page == "" || c.choose(c.ports, c.page) != nil {
+				continue
 			}
-			if t.Address != "" && t.Check(ctx, client) == nil {
-				pages = append(pages, t)
+			c.serveAt(port)
+			if c.Check(ctx, client) == nil {
+				pages = append(pages, c.Target)
 			}
 		}
 	}
 	return pages, nil
 }
 
-// Page returns the port of a Service that it declares as its page, with its address on this machine. The target has no address if
-// the Service has no such port, or another machine serves it.
-func Page(ctx context.Context, client kubernetes.Interface, namespace, name string) (Target, error) {
-	t := Target{Kind: KindService, Namespace: namespace, Name: name}
-	service, err := client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return t, nil
+// at returns the chosen port, with its address on this machine if the Service declares this port as its page.
+func (c *candidate) at(ctx context.Context, client kubernetes.Interface) (Target, error) {
+	page := c.Target
+	if c.page == "" || page.choose(c.ports, c.page) != nil || page.Port != c.Port {
+		return c.Target, nil
 	}
-	if err != nil {
-		return t, fmt.Errorf("find %s: %w", t, err)
+	port, err := pagePort(ctx, client)
+	if err == nil && port != "" {
+		c.serveAt(port)
 	}
-	wanted := service.Annotations[PageAnnotation]
-	ports := slices.DeleteFunc(slices.Clone(service.Spec.Ports), func(p corev1.ServicePort) bool { return !isTCP(p.Protocol) })
-	if wanted == "" || t.choose(ports, wanted) != nil {
-		return t, nil
-	}
+	return c.Target, err
+}
+
+// pagePort returns the port at which this machine serves pages. It is empty if another machine does.
+func pagePort(ctx context.Context, client kubernetes.Interface) (string, error) {
 	class, err := client.NetworkingV1().IngressClasses().Get(ctx, localClass, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return t, nil
+		return "", nil
 	}
 	if err != nil {
-		return t, fmt.Errorf("find the address of %s: %w", t, err)
+		return "", fmt.Errorf("find the address of pages: %w", err)
 	}
-	if _, port, err := net.SplitHostPort(class.Annotations[addressAnnotation]); err == nil {
-		// The router in front of the Service speaks HTTP with browsers.
-		t.Scheme, t.Address = "http", net.JoinHostPort(t.host(), port)
+	_, port, err := net.SplitHostPort(class.Annotations[addressAnnotation])
+	if err != nil {
+		return "", nil // A class that somebody else made.
 	}
-	return t, nil
+	return port, nil
 }
+
+// serveAt sets the address of a page. The router in front of the Service speaks HTTP with browsers.
+func (t *Target) serveAt(port string) { t.Scheme, t.Address = "http", net.JoinHostPort(t.host(), port) }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/repository"
 )
 
@@ -37,7 +38,7 @@ func (p *Platform) checkPins() []finding {
 	if _, err := r.Pins(); err != nil {
 		return []finding{{Check: "strata.yaml", Found: err.Error(), Remedy: "correct the file"}}
 	}
-	if err := r.CheckPins(p.Version); err != nil {
+	if err := r.CheckPins(buildinfo.Version); err != nil {
 		return []finding{{Check: "version", Note: true, Found: err.Error(), Remedy: "the layers run the version in go.mod"}}
 	}
 	return nil

@@ -25,8 +25,6 @@ import (
 type Platform struct {
 	// Root is the folder of the clone of Strata, or of an organisation's repository.
 	Root string
-	// Version is the version of strata.
-	Version string
 	// Environment is the name of the stack in every layer.
 	Environment string
 

@@ -65,7 +65,7 @@ func TestDiagnostic(t *testing.T) {
 	}{
 		"names the resource": {
 			apitype.DiagnosticEvent{
-				URN:     "urn:pulumi:dev::strata-bootstrap::strata:components:Cluster$gcp:container/cluster:Cluster::cluster",
+				URN:     "urn:pulumi:dev::strata-bootstrap::strata:index:Cluster$gcp:container/cluster:Cluster::cluster",
 				Message: "<{%fg 1%}>googleapi: Error 403:\n\n Required \"container.clusters.create\"<{%reset%}>\n",
 			},
 			`gcp:container/cluster:Cluster cluster: googleapi: Error 403: Required "container.clusters.create"`,

@@ -33,8 +33,6 @@ type Platform struct {
 	Toolchain *toolchain.Toolchain
 	// Repository is the clone of Strata, or an organisation's repository.
 	Repository repository.Repository
-	// Version is the version of strata, which an organisation's repository must pin.
-	Version string
 	// Environment is the name of the stack in every layer.
 	Environment string
 

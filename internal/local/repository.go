@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
@@ -40,7 +41,7 @@ func (p *Platform) checkPins() error {
 	if !p.Repository.Organisation {
 		return nil
 	}
-	return p.Repository.CheckPins(p.Version)
+	return p.Repository.CheckPins(buildinfo.Version)
 }
 
 // program completes a layer with its program: the one in strata, or the organisation's own.

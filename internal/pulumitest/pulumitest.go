@@ -55,6 +55,8 @@ type Engine struct {
 	Outputs map[string]func(args pulumi.MockResourceArgs) resource.PropertyMap
 	// Read holds the properties of an existing resource that the program reads, by type token.
 	Read map[string]resource.PropertyMap
+	// Invoked holds the results of functions that the program invokes, by token.
+	Invoked map[string]resource.PropertyMap
 	// Config is the stack's configuration; its keys omit the project's name. Secrets lists the secret keys.
 	Config  map[string]string
 	Secrets []string
@@ -137,8 +139,11 @@ func (e *Engine) NewResource(args pulumi.MockResourceArgs) (string, resource.Pro
 	return args.Name + "-id", state, nil
 }
 
-// Call implements pulumi.MockResourceMonitor. The programs under test must not invoke functions.
+// Call implements pulumi.MockResourceMonitor. It fails for functions that are not in Invoked.
 func (e *Engine) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	if result, found := e.Invoked[args.Token]; found {
+		return result, nil
+	}
 	return nil, fmt.Errorf("unexpected invoke of %s", args.Token)
 }
 

@@ -32,6 +32,9 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
+// ErrNoGo means that no go command is on PATH.
+var ErrNoGo = errors.New("no Go on PATH")
+
 // Remedies that several failures share.
 const (
 	installGo  = "install it from https://go.dev/dl"
@@ -81,7 +84,8 @@ func explain(err error, cache string) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("no Go on PATH: Strata builds its tools from source: install Go from https://go.dev/dl and put it on PATH")
+		return fmt.Errorf("%w, and not all tools are in the cache: take them from a release with `strata toolchain fetch`, "+
+			"or install Go from https://go.dev/dl, put it on PATH, and Strata builds them", ErrNoGo)
 	case errors.Is(err, syscall.ENOSPC), strings.Contains(output, "no space left on device"),
 		errors.Is(err, syscall.EDQUOT), strings.Contains(output, "disk quota exceeded"):
 		return fmt.Errorf("the disk is full: free some space for %s and for Go's own caches (go env GOCACHE GOMODCACHE)", cache)

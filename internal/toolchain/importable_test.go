@@ -54,11 +54,3 @@ func main() {
 		t.Errorf("the names are %v, want %v and %v", how, Built, Linked)
 	}
 }
-
-func TestAModuleWithoutAProgramIsNotLinked(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "main_test.go"), "package main\n\nfunc main() {\n}\n")
-	if err := makeImportable(dir); err == nil || !strings.Contains(err.Error(), "contains no func main") {
-		t.Errorf("got %v", err)
-	}
-}

@@ -113,8 +113,11 @@ func (m *module) read(file string) error {
 // name returns the name of one of the module's files for messages.
 func (m *module) name(file string) string { return m.sources.Name(path.Join(m.dir, file)) }
 
-// dir returns the cache folder of a bundle.
+// dir returns the cache folder of a bundle. It needs the go command unless the tools were fetched.
 func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
+	if dir := t.prebuiltDir(b); exists(dir) {
+		return dir, nil
+	}
 	goVersion, err := t.askGo(ctx)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,21 +15,24 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/strata-platform/strata/internal/toolchain/importable"
 )
 
 // replaceFolder is the folder beside a go.mod that contains replacements. Go ignores it because of the underscore.
 const replaceFolder = "_replace"
 
-// directive matches the first line of a replacement: module@version of the replaced file, and the file's path in the
-// module.
+// directive matches one of the first lines of a replacement: module@version of the replaced file, and the file's path in
+// the module.
 var directive = regexp.MustCompile(`^//strata:replace (\S+)@(\S+) (\S+)\n`)
 
 // A replacement is a Go file of this repository that the build compiles instead of a file of a pinned module. It fits one
 // version of the module; for any other version the build fails.
 type replacement struct {
-	source string // the file's path below the folder of go.mod
-	module string // the module that it changes
-	path   string // the path of the file it replaces, below the module's folder
+	source  string // the file's path below the folder of go.mod
+	module  string // the module that it changes
+	path    string // the path of the file it replaces, below the module's folder
+	content []byte
 }
 
 // readReplacements reads the module's replacements. It returns an error if one is for another version than go.mod pins.
@@ -40,20 +44,35 @@ func (m *module) readReplacements() error {
 		if path.Dir(source) != replaceFolder {
 			continue
 		}
-		file, content := m.name(source), m.files[source]
-		match := directive.FindSubmatch(content)
-		if match == nil || !filepath.IsLocal(string(match[3])) {
-			return fmt.Errorf("%s does not begin with //strata:replace MODULE@VERSION PATH", file)
+		found, err := m.replacementsOf(source)
+		if err != nil {
+			return fmt.Errorf("%s %w", m.name(source), err)
 		}
-		r := replacement{source: source, module: string(match[1]), path: string(match[3])}
-		written, pinned := string(match[2]), m.versions[r.module]
-		if written != pinned {
-			return fmt.Errorf("%s replaces %s of %s %s, but go.mod pins %q: if the new version still needs it, adapt the file and its first line, "+
-				"otherwise delete the file", file, r.path, r.module, written, pinned)
-		}
-		m.replacements = append(m.replacements, r)
+		m.replacements = append(m.replacements, found...)
 	}
 	return nil
+}
+
+// replacementsOf returns the replacements that the directives of a file declare. Several directives name a module and its
+// forks: the file imports packages of the first one, and its copy for a fork imports the fork's.
+func (m *module) replacementsOf(source string) ([]replacement, error) {
+	var found []replacement
+	rest := m.files[source]
+	for match := directive.FindSubmatch(rest); match != nil && filepath.IsLocal(string(match[3])); match = directive.FindSubmatch(rest) {
+		r := replacement{source: source, module: string(match[1]), path: string(match[3]), content: m.files[source]}
+		if written, pinned := string(match[2]), m.versions[r.module]; written != pinned {
+			return nil, fmt.Errorf("replaces %s of %s %s, but go.mod pins %q: if the new version still needs it, adapt the file and its first lines, "+
+				"otherwise delete the file", r.path, r.module, written, pinned)
+		}
+		if len(found) > 0 {
+			r.content = bytes.ReplaceAll(r.content, []byte(`"`+found[0].module+"/"), []byte(`"`+r.module+"/"))
+		}
+		found, rest = append(found, r), rest[len(match[0]):]
+	}
+	if len(found) == 0 || bytes.HasPrefix(rest, []byte("//strata:")) {
+		return nil, errors.New("does not begin with //strata:replace MODULE@VERSION PATH")
+	}
+	return found, nil
 }
 
 // replace makes the go.mod in source use copies of the changed modules, in folders of modules, that contain the
@@ -85,7 +104,7 @@ func (j job) replace(run runner, source, modules string) error {
 		if err := use(module); err != nil {
 			return err
 		}
-		if err := makeImportable(copies[module]); err != nil {
+		if err := importable.Make(copies[module]); err != nil {
 			return fmt.Errorf("link the program of %s: %w", module, err)
 		}
 	}
@@ -97,7 +116,7 @@ func (j job) replace(run runner, source, modules string) error {
 		if _, err := os.Stat(replaced); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s replaces %s, which %s does not contain", r.source, r.path, r.module)
 		}
-		if err := writeFile(replaced, j.module.files[r.source]); err != nil {
+		if err := writeFile(replaced, r.content); err != nil {
 			return err
 		}
 	}

@@ -146,6 +146,24 @@ func TestReplacementIsCompiledInAModuleWithoutAGoMod(t *testing.T) {
 	}
 }
 
+func TestReplacementForAForkImportsTheFork(t *testing.T) {
+	m := &module{
+		dir:      "tools/tiny",
+		versions: map[string]string{"example.com/one": "v1.0.0", "example.com/fork": "v2.0.0"},
+		files: map[string][]byte{"_replace/text.go": []byte("//strata:replace example.com/one@v1.0.0 text/text.go\n" +
+			"//strata:replace example.com/fork@v2.0.0 text/text.go\n\npackage text\n\nimport \"example.com/one/word\"\n")},
+	}
+	found, err := m.replacementsOf("_replace/text.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"example.com/one", "example.com/fork"} {
+		if i >= len(found) || found[i].module != want || !strings.Contains(string(found[i].content), `import "`+want+`/word"`) {
+			t.Fatalf("replacement %d of %d does not import %s/word: %+v", i+1, len(found), want, found)
+		}
+	}
+}
+
 func TestReplacementIsRefused(t *testing.T) {
 	for _, test := range []struct{ name, content, want string }{
 		{
@@ -154,6 +172,10 @@ func TestReplacementIsRefused(t *testing.T) {
 		},
 		{"when the module is not pinned", strings.Replace(replacesText, upstream, "example.com/other", 1), `go.mod pins ""`},
 		{"without a directive", "package text\n", "does not begin with //strata:replace MODULE@VERSION PATH"},
+		{
+			"when a second directive has no module", replacesText[:strings.Index(replacesText, "\n")+1] + "//strata:replace\n" + "package text\n",
+			"does not begin with //strata:replace MODULE@VERSION PATH",
+		},
 		{
 			"when its path leaves the module", strings.Replace(replacesText, "text/", "../text/", 1),
 			"does not begin with //strata:replace MODULE@VERSION PATH",
@@ -201,8 +223,8 @@ func TestToolsReplaceTheseFiles(t *testing.T) {
 	}
 	want := map[string]string{
 		"pulumi-kubernetes": "github.com/pulumi/pulumi-kubernetes/provider/v4 pkg/await/condition/deleted.go\n",
-		"pulumi": "github.com/ccojocar/zxcvbn-go frequency/frequency.go\ngithub.com/ccojocar/zxcvbn-go matching/matching.go\n" +
-			"github.com/nbutton23/zxcvbn-go frequency/frequency.go\ngithub.com/nbutton23/zxcvbn-go matching/matching.go\n",
+		"pulumi": "github.com/ccojocar/zxcvbn-go frequency/frequency.go\ngithub.com/nbutton23/zxcvbn-go frequency/frequency.go\n" +
+			"github.com/ccojocar/zxcvbn-go matching/matching.go\ngithub.com/nbutton23/zxcvbn-go matching/matching.go\n",
 	}
 	for _, b := range catalogue() {
 		m, err := readModule(sources.In(root), b)

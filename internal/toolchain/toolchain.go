@@ -44,7 +44,7 @@ type State string
 const (
 	// Ready means that the tool is in the cache.
 	Ready State = "ready"
-	// Missing means that the tool will be built when it is first needed.
+	// Missing means that the tool will be built when it is first needed, unless it is fetched before.
 	Missing State = "missing"
 	// Override means that the environment names the user's own binary.
 	Override State = "override"
@@ -105,7 +105,8 @@ func (t *Toolchain) Version(name string) string {
 	return t.modules[b.name].versions[tl.pin]
 }
 
-// List returns the state of every tool, in the order of Names. It builds nothing.
+// List returns the state of every tool, in the order of Names. It builds nothing. Without Go on PATH, it finds only the tools
+// that were fetched.
 func (t *Toolchain) List(ctx context.Context) ([]Status, error) {
 	var list []Status
 	for _, b := range t.bundles {
@@ -118,7 +119,7 @@ func (t *Toolchain) List(ctx context.Context) ([]Status, error) {
 			}
 			dir, err := t.dir(ctx, b)
 			if err != nil {
-				return nil, err
+				dir = t.prebuiltDir(b) // Without Go, only a bundle can provide the tool.
 			}
 			status.State, status.Path = Missing, filepath.Join(dir, tl.name)
 			if exists(status.Path) {

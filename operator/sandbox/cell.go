@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/strata-platform/strata/operator/accept"
 	"github.com/strata-platform/strata/operator/environ"
 	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
@@ -114,7 +115,8 @@ func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error)
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	for i, listener := range c.listeners {
-		c.relays.Go(func() { Relay(ctx, listener, maxConnections, confinement.Network.Endpoints[i].serve) })
+		loop := accept.Loop{Places: maxConnections, Serve: confinement.Network.Endpoints[i].serve}
+		c.relays.Go(func() { loop.Run(ctx, listener) })
 	}
 	return c, nil
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -24,10 +23,6 @@ const (
 	serverLinger = 2 * time.Minute
 )
 
-// acceptRetry is the wait after a failed accept, for example when this process has no
-// free file descriptor.
-const acceptRetry = 50 * time.Millisecond
-
 func (e Endpoint) serve(ctx context.Context, conn net.Conn) {
 	if e.Serve != nil {
 		e.Serve(ctx, conn)
@@ -46,49 +41,6 @@ func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
 		address = net.JoinHostPort(e.Name, port)
 	}
 	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
-}
-
-// Relay serves the connections of a listener, at most places of them concurrently,
-// until the listener is closed or ctx ends. Relay closes each connection when serve
-// returns, and all connections when ctx ends.
-func Relay(ctx context.Context, listener net.Listener, places int, serve func(context.Context, net.Conn)) {
-	var open sync.WaitGroup
-	defer open.Wait()
-	taken := make(chan struct{}, places)
-	for {
-		select {
-		case taken <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		conn, err := accept(ctx, listener)
-		if err != nil {
-			return
-		}
-		open.Go(func() {
-			defer func() { <-taken }()
-			defer conn.Close()
-			defer context.AfterFunc(ctx, func() { conn.Close() })()
-			serve(ctx, conn)
-		})
-	}
-}
-
-// accept returns the next connection. accept fails if the listener is closed or ctx
-// ends. accept retries after other errors, because they are temporary: a client gave
-// up, or file descriptors ran out.
-func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
-	for {
-		conn, err := listener.Accept()
-		if err == nil || errors.Is(err, net.ErrClosed) {
-			return conn, err
-		}
-		select {
-		case <-time.After(acceptRetry):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // Forward returns a function that connects to a server by dial and copies between it

@@ -8,23 +8,26 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/strata-platform/strata/operator/accept"
 	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 func TestOpenConnectionDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener := &listener{conns: make(chan net.Conn), errs: make(chan error), done: make(chan struct{})}
+		listener := &listener{conns: make(chan net.Conn), errs: make(chan error)}
+		ctx, cancel := context.WithCancel(t.Context())
+		listener.ctx, listener.cancel = ctx, cancel
 		relayed := make(chan struct{})
 		go func() {
 			defer close(relayed)
-			sandbox.Relay(t.Context(), listener, 1, sandbox.Forward(func(context.Context) (net.Conn, error) {
+			accept.Loop{Places: 1, Serve: sandbox.Forward(func(context.Context) (net.Conn, error) {
 				own, conn := net.Pipe()
 				go func() {
 					_, _ = io.WriteString(own, "bye")
 					own.Close()
 				}()
 				return conn, nil
-			}))
+			})}.Run(ctx, listener)
 		}()
 		for range 3 { // None of them closes its connection.
 			client, conn := net.Pipe()
@@ -53,7 +56,9 @@ func TestServerThatIsSilentHoldsNoConnectionForEver(t *testing.T) {
 type listener struct {
 	conns chan net.Conn
 	errs  chan error
-	done  chan struct{}
+	// cancel ends ctx, which closes the listener.
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -62,13 +67,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		return conn, nil
 	case err := <-l.errs:
 		return nil, err
-	case <-l.done:
+	case <-l.ctx.Done():
 		return nil, net.ErrClosed
 	}
 }
 
 func (l *listener) Close() error {
-	close(l.done)
+	l.cancel()
 	return nil
 }
 

@@ -148,7 +148,7 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		if _, err := hop.NewHop(ctx, "web", web); err != nil {
 			return err
 		}
-		wide := hop.Policy{Types: []string{"gcp:*"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")}
+		wide := hop.Policy{Types: []string{"gcp:*", "strata:*"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")}
 		if _, err := hop.NewHop(ctx, "names", hopTo(ofNames, wide)); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ var programs = map[string]attempt{
 	"harmless options":          {program("{resources: {a: {type: 'gcp:sql:Database', properties: {name: web_shop}, options: {protect: true, aliases: [old], version: 7.38.0, dependsOn: ['${b}']}}, b: {type: 'random:RandomPet'}}}"), ""},
 	"another package": {program("{resources: {vm: {type: 'gcp:compute:Instance'}}}"),
 		`resource "vm" is of type gcp:compute:Instance. Programs of team web may declare gcp:sql/database:Database, random:*; for others ask the platform team`},
+	"a component":                {program("{resources: {a: {type: 'strata:index:Database', properties: {name: web}}}}"), `resource "a" is of type strata:index:Database` + askForTypes},
 	"another of the module":      {program("{resources: {vm: {type: 'gcp:sql:DatabaseInstance'}}}"), `resource "vm" is of type gcp:sql:DatabaseInstance` + askForTypes},
 	"what only begins so":        {program("{resources: {grant: {type: 'gcp:sql:DatabaseGrant'}}}"), `resource "grant" is of type gcp:sql:DatabaseGrant` + askForTypes},
 	"a package that begins so":   {program("{resources: {pet: {type: 'randomness:Pet'}}}"), `resource "pet" is of type randomness:Pet` + askForTypes},

@@ -17,6 +17,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
+	"github.com/strata-platform/strata/components/database"
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/gke"
 	"github.com/strata-platform/strata/components/hop"
@@ -57,6 +58,9 @@ func constructors() map[string]constructor {
 			Name: text, Project: text, Region: text, Backups: &cloudsql.Backups{},
 			Databases: []cloudsql.Database{{Name: "shop"}}, Users: []cloudsql.User{{Name: "shop", Password: text}},
 		}, "Cloud SQL instance it", "project must be given"),
+		"database.NewDatabase": of(database.NewDatabase, database.DatabaseArgs{
+			Name: text, Instance: text, Project: text, SecretName: text, Labels: pulumi.StringMap{"a": text},
+		}, "database it", "instance must be given"),
 		"gke.NewCluster": of(gke.NewCluster, gke.ClusterArgs{
 			Name: text, Project: text, Location: text, NodeCount: pulumi.Int(1), Network: text, Subnetwork: text,
 			Private: &gke.Private{},
@@ -122,7 +126,9 @@ func (c constructor) make(t *testing.T, args any) error {
 // error.
 func (c constructor) register(t *testing.T, args any) ([]pulumitest.Resource, error) {
 	t.Helper()
-	engine := &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+	engine := &pulumitest.Engine{Invoked: map[string]resource.PropertyMap{
+		"gcp:sql/getDatabaseInstance:getDatabaseInstance": {},
+	}, Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
 		"gcp:container/cluster:Cluster": func(args pulumi.MockResourceArgs) resource.PropertyMap {
 			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
 			auth["clusterCaCertificate"] = resource.NewProperty("Y2E=")

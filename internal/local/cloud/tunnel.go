@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/operator/accept"
 )
 
 // A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. The
@@ -34,54 +34,21 @@ func TunnelVariables(baseURL, certificates string) map[string]string {
 // tunnels serves the connections of tunnels.
 type tunnels struct {
 	server *http.Server
-	conns  chan net.Conn
-	done   chan struct{}
-	once   sync.Once
+	conns  *accept.Queue
 }
 
 func newTunnels(handler http.Handler, config *tls.Config) *tunnels {
-	t := &tunnels{conns: make(chan net.Conn), done: make(chan struct{})}
-	t.server = &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig:         config,
-	}
-	return t
-}
-
-// Accept implements net.Listener.
-func (t *tunnels) Accept() (net.Conn, error) {
-	select {
-	case conn := <-t.conns:
-		return conn, nil
-	case <-t.done:
-		return nil, net.ErrClosed
+	return &tunnels{
+		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, TLSConfig: config},
+		conns:  accept.NewQueue(&net.TCPAddr{}),
 	}
 }
 
-// Close implements net.Listener.
-func (t *tunnels) Close() error {
-	t.once.Do(func() { close(t.done) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (t *tunnels) Addr() net.Addr { return &net.TCPAddr{} }
-
-// add serves a connection.
-func (t *tunnels) add(conn net.Conn) {
-	select {
-	case t.conns <- conn:
-	case <-t.done:
-		conn.Close()
-	}
-}
-
-// serve serves connections until stop. Accept returns no other error than net.ErrClosed.
-func (t *tunnels) serve() { _ = t.server.ServeTLS(t, "", "") }
+// serve serves connections until stop.
+func (t *tunnels) serve() { _ = t.server.ServeTLS(t.conns, "", "") }
 
 // stop ends all tunnels.
-func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close()) }
+func (t *tunnels) stop() error { return errors.Join(t.conns.Close(), t.server.Close()) }
 
 // Hosts returns Google's hosts that the emulator serves.
 func (s *Server) Hosts() []string {
@@ -113,5 +80,5 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 		near.Close()
 		return
 	}
-	s.tunnels.add(near)
+	_ = s.tunnels.conns.Add(r.Context(), near) // It closes the connection if the emulator ends.
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -151,5 +152,22 @@ func Changes(t testing.TB, r layers.Runner, l layers.Layer, want map[string]int)
 		if got := summary.Changes[kind]; got != want[kind] {
 			t.Errorf("%d of %s, want %d: %s", got, kind, want[kind], summary)
 		}
+	}
+}
+
+// Replace replaces a text in the state of a program, as if an older release of Strata had written the state. It fails the test
+// if the state does not contain the text.
+func Replace(t testing.TB, r layers.Runner, l layers.Layer, old, text string) {
+	t.Helper()
+	path := filepath.Join(strings.TrimPrefix(r.Env["PULUMI_BACKEND_URL"], "file://"), ".pulumi", "stacks", l.Project, r.Stack+".json")
+	state, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(state), old) {
+		t.Fatalf("the state %s does not contain %s", path, old)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(state), old, text)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package plugins contains the Pulumi provider plugins of the local target. They use the official type tokens in place
-// of the official plugins, and call an emulated cloud.
+// of the official plugins, and call an emulated cloud. The plugin of Strata's own components is the same on all targets.
 package plugins
 
 import (
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strata-platform/strata/components/plugin"
 	"github.com/strata-platform/strata/internal/local/plugins/flux"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
@@ -20,9 +21,10 @@ const prefix = "pulumi-resource-"
 
 // providers maps the name of each provider to the function that runs its plugin process.
 var providers = map[string]func(context.Context) error{
-	"flux":   func(ctx context.Context) error { return flux.Package().Serve(ctx) },
-	"gcp":    func(ctx context.Context) error { return gcp.Package().Serve(ctx) },
-	"random": func(ctx context.Context) error { return random.Package().Serve(ctx) },
+	"flux":      func(ctx context.Context) error { return flux.Package().Serve(ctx) },
+	"gcp":       func(ctx context.Context) error { return gcp.Package().Serve(ctx) },
+	"random":    func(ctx context.Context) error { return random.Package().Serve(ctx) },
+	plugin.Name: plugin.Serve,
 }
 
 // Names returns the names of all providers, sorted.

@@ -16,9 +16,10 @@ const (
 
 var (
 	// databaseType and userType match the resource types of databases and of their users in each spelling that Pulumi accepts.
-	// Pulumi folds case as regular expressions do.
+	// Pulumi folds case as regular expressions do. The component Database of package strata creates a database and a user of one
+	// name, so the shorter limit of users applies to it.
 	databaseType = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:database$`)
-	userType     = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:user$`)
+	userType     = regexp.MustCompile(`(?i)^(gcp:sql(/[^:]*)?:user|strata(:[^:]*)?:database)$`)
 
 	// databaseName matches a valid name. databaseName allows references, whose values are known only when the program runs.
 	databaseName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\$\{[^{}]+\}[A-Za-z0-9_-]*)*$`)

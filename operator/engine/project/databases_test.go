@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// misnaming returns the offence in the databases of a program, for a team that may declare every Google type.
+// misnaming returns the offence in the databases of a program, for a team that may declare every type of Google and of Strata.
 func misnaming(t testing.TB, program string) string {
 	t.Helper()
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(program), &document); err != nil {
 		t.Skip(err)
 	}
-	if found := undeclarable(&document, &Allowed{Prefixes: []string{"gcp:"}, Team: "web", Contact: "c"}); found != nil {
+	if found := undeclarable(&document, &Allowed{Prefixes: []string{"gcp:", "strata:"}, Team: "web", Contact: "c"}); found != nil {
 		return found.Message
 	}
 	return ""
@@ -61,6 +61,13 @@ func TestADatabaseIsNamedAfterItsTeam(t *testing.T) {
 		"a name with a line's end":      {`{type: gcp:sql:User, properties: {name: "web_a\n"}}`, unprintable},
 		"a name with a zero byte":       {`{type: gcp:sql:User, properties: {name: "web_\0"}}`, unprintable},
 		"a name with a letter like it":  {"{type: gcp:sql:User, properties: {name: w\u0435b_a}}", unprintable},
+		"a component":                   {"{type: strata:index:Database, properties: {name: web_shop}}", ""},
+		"another team's by a component": {"{type: strata:index:Database, properties: {name: hr_salaries}}", `resource "a" has the name "hr_salaries", which only team hr may use`},
+		"a component, written short":    {"{type: strata:dataBase, properties: {name: hr}}", `resource "a" has the name "hr", which only team hr may use`},
+		"a component, written long":     {"{type: strata:index/database:Database, properties: {name: hr}}", `resource "a" has the name "hr", which only team hr may use`},
+		"a component without a name":    {"{type: strata:index:Database}", unnamed},
+		"a component's user too long":   {"{type: strata:index:Database, properties: {name: web_" + strings.Repeat("a", 29) + "}}", `resource "a" has the name "web_` + strings.Repeat("a", 29) + `"` + other},
+		"a component that is read":      {"{type: strata:index:Database, get: {id: hr}}", taken},
 		"one that is imported":          {"{type: gcp:sql:User, properties: {name: web}, Options: {Import: hr}}", taken},
 		"one that is read":              {"{type: gcp:sql:Database, get: {id: hr}}", taken},
 	} {
@@ -78,6 +85,7 @@ func FuzzDatabaseName(f *testing.F) {
 		f.Add("gcp:sql/user:User", "properties", "name", name)
 	}
 	f.Add("gcp:sql:\u212aatabase", "PROPERTIES", "Name", "web")
+	f.Add("strata:index:Database", "properties", "name", "hr")
 	f.Fuzz(func(t *testing.T, kind, properties, key, name string) {
 		program := "resources:\n  a:\n    type: \"" + kind + "\"\n    " + properties + ":\n      " + key + ": " + name + "\n"
 		if misnaming(t, program) != "" {
@@ -90,7 +98,8 @@ func FuzzDatabaseName(f *testing.F) {
 		for _, resource := range parsed.Resources {
 			kind, _ := resource["type"].(string)
 			shared := strings.EqualFold(kind, "gcp:sql:User") || strings.EqualFold(kind, "gcp:sql/user:User") ||
-				strings.EqualFold(kind, "gcp:sql:Database") || strings.EqualFold(kind, "gcp:sql/database:Database")
+				strings.EqualFold(kind, "gcp:sql:Database") || strings.EqualFold(kind, "gcp:sql/database:Database") ||
+				strings.EqualFold(kind, "strata:Database") || strings.EqualFold(kind, "strata:index:Database")
 			for key, value := range resource {
 				// Pulumi ignores the case of this key, and not of the keys below it.
 				given, _ := value.(map[string]any)

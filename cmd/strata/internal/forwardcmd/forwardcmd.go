@@ -113,10 +113,5 @@ func find(ctx context.Context, call Call, query forward.Query, team string) (*re
 	if err != nil {
 		return nil, found, err
 	}
-	if page, err := forward.Page(ctx, client, found.Namespace, found.Name); err != nil {
-		return nil, found, err
-	} else if found.Kind == forward.KindService && page.Port == found.Port {
-		found = page
-	}
 	return config, found, found.Check(ctx, client)
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -63,5 +62,6 @@ func Serve(ctx context.Context, w io.Writer, f *forward.Forward, open func(url s
 	} else if open != nil {
 		Open(w, f.Page().URL, open)
 	}
-	return errors.Join(failed, f.Serve(ctx, func(err error) { note(w, err) }))
+	f.Serve(ctx, func(err error) { note(w, err) })
+	return failed
 }

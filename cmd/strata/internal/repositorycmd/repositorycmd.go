@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/internal/shell"
 )
@@ -17,8 +18,6 @@ import (
 // Options connect the commands to the command line of strata. All fields are required.
 type Options struct {
 	Out io.Writer
-	// Version is the version of strata.
-	Version string
 	// Output adds the flag for the format of the output to a command. The returned function reports whether it is JSON.
 	Output func(*cobra.Command) (isJSON func() (bool, error))
 	// Arguments makes errors of a check of the positional arguments errors of usage.
@@ -63,12 +62,12 @@ released version of Strata is within reach.
 		if err != nil {
 			return err
 		}
-		choices.Version = o.Version
+		choices.Version = buildinfo.Version
 		root, names, err := repository.Create(command.Context(), args[0], choices)
 		if err != nil {
 			return err
 		}
-		next := []string{"cd " + shell.Word(root), `git commit --message "Begin with Strata ` + o.Version + `"`, "strata up"}
+		next := []string{"cd " + shell.Word(root), `git commit --message "Begin with Strata ` + buildinfo.Version + `"`, "strata up"}
 		if asJSON {
 			return render.JSON(o.Out, created{root, names, next})
 		}
@@ -117,7 +116,7 @@ strata up show and make the changes.
 		if check {
 			change = found.Compare
 		}
-		upgrade, err := change(o.Version)
+		upgrade, err := change(buildinfo.Version)
 		if err != nil {
 			return err
 		}

@@ -53,17 +53,25 @@ func checkSystem(f Facts) []Finding {
 	return found("system", OK, "", "linux")
 }
 
-// checkGo checks for a go command that can build the tools.
+// checkGo checks for a go command that can build the tools. A machine with all tools needs none.
 func checkGo(f Facts) []Finding {
 	const remedy = "install Go from https://go.dev/dl and put it on PATH"
 	needed := strings.TrimPrefix(f.NeedsGo, "go")
+	problem, more := "", ", or take the tools from a release: `strata toolchain fetch`"
 	switch {
+	case errors.Is(f.GoError, toolchain.ErrNoGo):
+		problem = toolchain.ErrNoGo.Error()
 	case f.GoError != nil:
-		return found("go", Missing, remedy, "%v", f.GoError)
+		problem = f.GoError.Error()
 	case version.Compare(f.Go, f.NeedsGo) < 0:
-		return found("go", Missing, remedy+", or set GOTOOLCHAIN=auto", "%s, but Strata needs %s or newer", f.Go, needed)
+		problem, more = fmt.Sprintf("%s, but Strata needs %s or newer", f.Go, needed), ", or set GOTOOLCHAIN=auto"+more
+	default:
+		return found("go", OK, "", "%s (Strata needs %s or newer, and no C compiler)", f.Go, needed)
 	}
-	return found("go", OK, "", "%s (Strata needs %s or newer, and no C compiler)", f.Go, needed)
+	if len(f.Tools) > 0 && len(missing(f)) == 0 {
+		return found("go", Note, "", "%s: only tools that are missing and layers with programs of your own need it", problem)
+	}
+	return found("go", Missing, remedy+more, "%s", problem)
 }
 
 // checkGit checks for a git with the environment variables and the server that Strata uses.
@@ -104,9 +112,6 @@ func missing(f Facts) []string {
 
 // checkTools reports which tools are built, and which are the user's own.
 func checkTools(f Facts) []Finding {
-	if f.GoError != nil {
-		return nil // Without Go, doctor cannot list the tools.
-	}
 	if f.ToolsError != nil {
 		return found("tools", Missing, "fix this error, then run `strata doctor` again", "%v", f.ToolsError)
 	}
@@ -120,7 +125,8 @@ func checkTools(f Facts) []Finding {
 	if len(names) == 0 {
 		return append(found("tools", OK, "", "all %d are built", len(f.Tools)), findings...)
 	}
-	const remedy = "`strata toolchain build --all` builds them, at most in about 20 minutes; `strata up` builds those that it needs"
+	const remedy = "`strata toolchain build --all` builds them, at most in about 20 minutes, and `strata toolchain fetch` takes them from a release; " +
+		"`strata up` builds those that it needs"
 	which := fmt.Sprintf("%d of %d are not built yet: %s", len(names), len(f.Tools), strings.Join(names, ", "))
 	if len(names) == len(f.Tools) {
 		which = fmt.Sprintf("none of %d is built yet", len(f.Tools))

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,7 @@ func TestAGoodMachineHasNoFindings(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
+	noGo := fmt.Errorf("ask: %w, and more", toolchain.ErrNoGo)
 	toMake := []toolchain.Status{{Name: "etcd", State: toolchain.Ready}, {Name: "dolt", State: toolchain.Missing}}
 	for _, test := range []struct {
 		name   string
@@ -53,8 +55,12 @@ func TestFindings(t *testing.T) {
 	}{
 		{"another system", func(f *Facts) { f.System = "darwin" }, Finding{"system", Warning, "darwin: processes may outlive", "use Linux"}},
 		{"root", func(f *Facts) { f.Root = true }, Finding{"system", Warning, "as root", "ordinary user"}},
-		{"no Go", func(f *Facts) { f.GoError = errors.New("no Go on PATH") }, Finding{"go", Missing, "no Go on PATH", "https://go.dev/dl"}},
-		{"old Go", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Missing, "go1.25.9, but Strata needs 1.26.0", "GOTOOLCHAIN=auto"}},
+		{"no Go", func(f *Facts) { f.GoError, f.Tools = noGo, toMake }, Finding{"go", Missing, "no Go on PATH", "https://go.dev/dl and put it on PATH, or take the tools from a release: `strata toolchain fetch`"}},
+		{"no Go, and no list of tools", func(f *Facts) { f.GoError, f.Tools = noGo, nil }, Finding{"go", Missing, "no Go on PATH", "https://go.dev/dl"}},
+		{"no Go, and all tools", func(f *Facts) { f.GoError = noGo }, Finding{"go", Note, "no Go on PATH: only tools that are missing and", ""}},
+		{"a broken Go", func(f *Facts) { f.GoError, f.Tools = errors.New("go env: denied"), toMake }, Finding{"go", Missing, "go env: denied", "https://go.dev/dl"}},
+		{"old Go", func(f *Facts) { f.Go, f.Tools = "go1.25.9", toMake }, Finding{"go", Missing, "go1.25.9, but Strata needs 1.26.0", "GOTOOLCHAIN=auto"}},
+		{"old Go, and all tools", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Note, "go1.25.9, but Strata needs 1.26.0 or newer: only", ""}},
 		{"no git", func(f *Facts) { f.GitError = errors.New("git: not found") }, Finding{"git", Missing, "git: not found", "install git, 2.31 or newer"}},
 		{"old git", func(f *Facts) { f.Git = "2.9.5" }, Finding{"git", Missing, "2.9.5, but Strata needs 2.31", "install git"}},
 		{"git without its server", func(f *Facts) { f.HTTPBackend = false }, Finding{"git", Missing, "2.39.5 without http-backend", "install the whole of git"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/version"
 	"io/fs"
 	"maps"
 	"net"
@@ -79,16 +80,14 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	f := look(ctx, tools, h, true)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if f.GoError == nil {
-		f.Tools, f.ToolsError = tools.List(ctx)
-	}
-	if f.GoError == nil && f.ToolsError == nil {
+	f.Tools, f.ToolsError = tools.List(ctx)
+	if f.ToolsError == nil && (f.GoError == nil || len(missing(f)) == 0) {
 		f.Leftover, f.ToolsError = leftover(ctx, tools)
 	}
 	return f
 }
 
-// LookFast collects the facts that take only a moment. It omits Tools and Leftover. While a supervisor runs, it also omits
+// LookFast collects the facts that take only a moment. It omits Leftover, and Tools if the go command can build them. While a supervisor runs, it also omits
 // Pods: the supervisor has tried a sandbox at its start, and each trial starts strata once more.
 func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	return look(ctx, tools, h, false)
@@ -117,6 +116,9 @@ func look(ctx context.Context, tools *toolchain.Toolchain, h home.Home, always b
 	}
 	f.Landlock = landlockVersion()
 	f.Go, f.NeedsGo, f.GoError = tools.Go(ctx)
+	if f.GoError != nil || version.Compare(f.Go, f.NeedsGo) < 0 {
+		f.Tools, f.ToolsError = tools.List(ctx)
+	}
 	f.Git, f.HTTPBackend, f.GitError = git(ctx)
 	_, err := exec.LookPath("kubectl")
 	f.Kubectl = err == nil
@@ -139,12 +141,12 @@ func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err
 var gitVersion = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?`)
 
 // git runs git for its version and looks for git-http-backend.
-func git(ctx context.Context) (version string, backend bool, err error) {
+func git(ctx context.Context) (found string, backend bool, err error) {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
 		return "", false, err
 	}
-	if version = gitVersion.FindString(string(out)); version == "" {
+	if found = gitVersion.FindString(string(out)); found == "" {
 		return "", false, fmt.Errorf("git --version says %q", strings.TrimSpace(string(out)))
 	}
 	dir, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
@@ -152,7 +154,7 @@ func git(ctx context.Context) (version string, backend bool, err error) {
 		return "", false, err
 	}
 	_, err = os.Stat(filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend"))
-	return version, err == nil, nil
+	return found, err == nil, nil
 }
 
 // ask returns the status of the home's supervisor, or nil if none runs. Without a control socket it does not connect,

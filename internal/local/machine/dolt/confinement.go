@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/operator/accept"
 	"github.com/strata-platform/strata/operator/sandbox"
 )
 
@@ -47,7 +48,8 @@ func publish(keeper *process.Keeper, address string) (stop func(), err error) {
 			defer cancel()
 			return keeper.Dial(ctx, "", address)
 		})
-		sandbox.Relay(ctx, listener, maxConnections, func(ctx context.Context, client net.Conn) { forward(ctx, newPackets(client)) })
+		serve := func(ctx context.Context, client net.Conn) { forward(ctx, newPackets(client)) }
+		accept.Loop{Places: maxConnections, Serve: serve}.Run(ctx, listener)
 	})
 	return func() {
 		listener.Close()

@@ -146,19 +146,26 @@ func (r *router) getCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 
 // serve serves requests until ctx ends or the caller calls stop, which closes all connections.
 func (r *router) serve(ctx context.Context) (stop func()) {
-	split := newSplit(ctx, r.options.Listener)
+	ctx, cancel := context.WithCancel(ctx)
+	split := newSplit(r.options.Listener.Addr())
 	errorLog := slog.NewLogLogger(r.options.Log.Handler(), slog.LevelDebug)
 	server := &http.Server{Handler: r, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	secure := &http.Server{Handler: r, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: r.getCertificate}}
-	done := make(chan error, 3)
+	failed := func(err error) { r.options.Log.Error("accept a connection for Ingresses", "error", err) }
+	divided := make(chan struct{})
+	go func() {
+		defer close(divided)
+		split.run(ctx, r.options.Listener, failed)
+	}()
+	done := make(chan error, 2)
 	go func() { done <- server.Serve(split.plain) }()
 	go func() { done <- secure.ServeTLS(split.secure, "", "") }()
-	go func() { done <- split.run() }()
 	return func() {
-		r.options.Listener.Close()
+		cancel()
+		<-divided
 		server.Close()
 		secure.Close()
 		for range cap(done) {

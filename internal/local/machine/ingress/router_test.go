@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -184,4 +185,31 @@ func TestTheRouterEndsWithAClientThatSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() }) // The router's own clean-up comes before, and must not wait for this client.
+}
+
+func TestConnectionsThatHaveEndedTakeNoPlace(t *testing.T) {
+	address, _ := startRouter(t, http.NotFoundHandler())
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	for i := range maxConnections + 1 {
+		// Half of them break off their TLS handshake.
+		if i%2 == 0 {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = conn.Write([]byte{handshake})
+			conn.Close()
+			continue
+		}
+		response, err := client.Get("http://" + address)
+		if err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+		response.Body.Close()
+	}
+	response, err := client.Get("http://" + address)
+	if err != nil {
+		t.Fatalf("after %d connections: %v", maxConnections+1, err)
+	}
+	response.Body.Close()
 }

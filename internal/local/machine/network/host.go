@@ -2,17 +2,16 @@ package network
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/internal/local/machine/network/relay"
+	"github.com/strata-platform/strata/operator/accept"
 )
 
 // Dial connects the host to a TCP port of a pod, for probes, port forwarding and the proxies of the API server.
@@ -120,12 +119,8 @@ func (o *owned) CloseWrite() error {
 	return o.Close()
 }
 
-const (
-	// maxHostConnections bounds the open connections of each listener on the host.
-	maxHostConnections = 1024
-	// acceptPause is the wait after a failed accept.
-	acceptPause = 100 * time.Millisecond
-)
+// maxHostConnections bounds the open connections of each listener on the host.
+const maxHostConnections = 1024
 
 // Accept relays the connections of a listener on the host to a port of a Service, such as a node port or the port of a load
 // balancer. It returns when the listener is closed; the end of the gateway closes it, too. For NetworkPolicies a client
@@ -136,42 +131,22 @@ func (g *Gateway) Accept(l net.Listener, service types.NamespacedName, port uint
 		return
 	}
 	defer g.serving.Done()
-	stop := context.AfterFunc(g.ctx, func() { l.Close() })
-	defer stop()
-	slots := make(chan struct{}, maxHostConnections)
-	for {
-		conn, err := l.Accept()
-		if errors.Is(err, net.ErrClosed) || g.ctx.Err() != nil {
-			return
-		}
-		if err != nil {
+	accept.Loop{
+		Places: maxHostConnections,
+		Failed: func(err error) {
 			g.options.Log.Error("accept a connection to a Service", "service", service.String(), "error", err)
-			// The process may be out of descriptors for a while.
-			select {
-			case <-time.After(acceptPause):
-			case <-g.ctx.Done():
-			}
-			continue
-		}
-		select {
-		case slots <- struct{}{}:
-		default:
-			conn.Close()
-			continue
-		}
-		g.serving.Go(func() {
-			defer func() { <-slots }()
-			defer conn.Close()
+		},
+		Serve: func(ctx context.Context, conn net.Conn) {
 			var from netip.Addr
 			if a, err := netip.ParseAddrPort(conn.RemoteAddr().String()); err == nil {
 				from = a.Addr().Unmap()
 			}
-			backend, err := g.DialService(g.ctx, service, strconv.Itoa(int(port)), from)
+			backend, err := g.DialService(ctx, service, strconv.Itoa(int(port)), from)
 			if err != nil {
 				g.options.Log.Warn("connect to a Service", "service", service.String(), "port", port, "error", err)
 				return
 			}
-			relay.Streams(g.ctx, conn, backend)
-		})
-	}
+			relay.Streams(ctx, conn, backend)
+		},
+	}.Run(g.ctx, l)
 }

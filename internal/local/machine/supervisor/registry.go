@@ -32,6 +32,10 @@ func openImages(h home.Home, secret string) (*images.Images, *registry.Server, e
 // teamImages bounds the images that a team pushes, in bytes, so that no team fills the disk that all share.
 const teamImages = 20 << 30
 
+// teamNames bounds the tags and digests of a team, so that no team slows the registry down for all. Each push of a new image
+// takes two.
+const teamNames = 2000
+
 // registryLogin returns the logins of the registry, which are those of the Git server: the engineer may do everything, the
 // account of a team may push and pull below the team's namespace, and its reader may pull there. Both may pull what is
 // shared.
@@ -51,7 +55,7 @@ func registryLogin(secret string) registry.Login {
 		}}
 		if !reads {
 			grant.Push = func(repository string) bool { return images.Within(repository, namespace) }
-			grant.Quota = teamImages
+			grant.Quota, grant.Names = teamImages, teamNames
 		}
 		return grant, true
 	}

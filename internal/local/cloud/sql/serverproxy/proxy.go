@@ -3,7 +3,6 @@ package serverproxy
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/operator/accept"
 )
 
 const (
@@ -21,20 +21,15 @@ const (
 	// maxConnections bounds the connections of clients, with and without a certificate. It is the limit of the server
 	// itself, so clients without a certificate cannot take more of the emulator's memory than those of port 3306.
 	maxConnections = 1000
-	// retryAccept is the pause after a failed accept, for example while the process has too many open files.
-	retryAccept = 50 * time.Millisecond
 )
 
 // Proxy serves the clients of one instance that have an ephemeral certificate: it ends their TLS, and forwards their
 // connections to the server.
 type Proxy struct {
-	listener net.Listener
-	config   *tls.Config
-	target   string
-	ctx      context.Context
-	cancel   context.CancelFunc
-	slots    chan struct{}
-	serving  sync.WaitGroup
+	config  *tls.Config
+	target  string
+	cancel  context.CancelFunc
+	serving sync.WaitGroup
 }
 
 // Listen serves clients at engine.ProxyPort of a server's address until Close, and forwards them to the server. now
@@ -54,7 +49,7 @@ func Listen(address string, of Instance, authorities Authorities, now func() tim
 		return nil, fmt.Errorf("listen for the connectors of instance %s: another program may use the address, end it first: %w", of.commonName(), err)
 	}
 	p := &Proxy{
-		listener: listener, target: net.JoinHostPort(address, engine.Port), slots: make(chan struct{}, maxConnections),
+		target: net.JoinHostPort(address, engine.Port),
 		config: &tls.Config{
 			Certificates: []tls.Certificate{certificate},
 			ClientAuth:   tls.RequireAndVerifyClientCert,
@@ -65,64 +60,34 @@ func Listen(address string, of Instance, authorities Authorities, now func() tim
 			SessionTicketsDisabled: true,
 		},
 	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.serving.Go(p.accept)
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	p.serving.Go(func() { accept.Loop{Places: maxConnections, Serve: p.serve}.Run(ctx, listener) })
 	return p, nil
 }
 
 // Close ends all connections and waits for their end. It may be called more than once.
 func (p *Proxy) Close() {
 	p.cancel()
-	p.listener.Close()
 	p.serving.Wait()
-}
-
-// accept serves clients until Close. A client beyond maxConnections waits in the listener's queue.
-func (p *Proxy) accept() {
-	for {
-		select {
-		case p.slots <- struct{}{}:
-		case <-p.ctx.Done():
-			return
-		}
-		client, err := p.listener.Accept()
-		if err != nil {
-			<-p.slots
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			select {
-			case <-time.After(retryAccept):
-				continue
-			case <-p.ctx.Done():
-				return
-			}
-		}
-		p.serving.Go(func() {
-			defer func() { <-p.slots }()
-			p.serve(client)
-		})
-	}
 }
 
 // serve checks the certificate of a client, then forwards the connection until one side ends it. The client learns of a
 // rejected certificate by a TLS alert.
-func (p *Proxy) serve(client net.Conn) {
-	defer client.Close()
-	defer context.AfterFunc(p.ctx, func() { client.Close() })()
+func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	secure := tls.Server(client, p.config)
-	ctx, cancel := context.WithTimeout(p.ctx, handshakeTimeout)
+	handshake, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
-	if secure.HandshakeContext(ctx) != nil {
+	if secure.HandshakeContext(handshake) != nil {
 		return
 	}
 	dialer := net.Dialer{Timeout: dialTimeout}
-	server, err := dialer.DialContext(p.ctx, "tcp", p.target)
+	server, err := dialer.DialContext(ctx, "tcp", p.target)
 	if err != nil {
 		return // The server is about to start or to stop: connectors try again.
 	}
 	defer server.Close()
-	defer context.AfterFunc(p.ctx, func() { server.Close() })()
+	defer context.AfterFunc(ctx, func() { server.Close() })()
 	join(secure, server)
 }
 

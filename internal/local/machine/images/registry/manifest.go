@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,18 +134,21 @@ func (c *call) putManifest() error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkQuota(target.Size); err != nil {
-		return err
-	}
-	if target.Digest, err = c.store.Put(c.Context(), content); err != nil {
+	if target.Digest, _, err = v1.SHA256(bytes.NewReader(content)); err != nil {
 		return err
 	}
 	if digest, isDigest := reference.(name.Digest); isDigest && digest.DigestStr() != target.Digest.String() {
 		return refusal{http.StatusBadRequest, "DIGEST_INVALID", "the manifest has the digest " + target.Digest.String()}
 	}
+	byDigest := c.repository.Digest(target.Digest.String())
+	if err := errors.Join(c.checkQuota(target.Size), c.checkNames(reference.Name(), byDigest.Name())); err != nil {
+		return err
+	}
+	if _, err := c.store.Put(c.Context(), content); err != nil {
+		return err
+	}
 	// Time passes between the push and the first pod of an image without a tag.
 	pushed := store.Marks{Pinned: true, Used: time.Now()}
-	byDigest := c.repository.Digest(target.Digest.String())
 	if err := c.store.Refer(c.Context(),
 		store.Reference{Name: reference.Name(), Target: target, Marks: pushed},
 		store.Reference{Name: byDigest.Name(), Target: target, Marks: pushed}); err != nil {

@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -33,9 +34,7 @@ func (c *call) checkQuota(need int64) error {
 	if c.grant.Quota == 0 {
 		return nil
 	}
-	// A blob that becomes complete between the two counts twice, and never not at all.
-	pending := c.pending()
-	stored, err := c.stored()
+	stored, pending, err := c.usage()
 	if err != nil {
 		return err
 	}
@@ -52,9 +51,13 @@ func (c *call) exceeds(size int64) error {
 }
 
 // pending returns the size in bytes of the unfinished uploads to the account's repositories.
-func (c *call) pending() (size int64) {
+func (c *call) pending() int64 {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	return c.pendingLocked()
+}
+
+func (c *call) pendingLocked() (size int64) {
 	for _, u := range c.uploads {
 		if c.grant.Push(u.repository) {
 			size += u.received
@@ -63,25 +66,15 @@ func (c *call) pending() (size int64) {
 	return size
 }
 
-// stored returns the size in bytes of the content of the repositories to which the account may push, with blobs that no
-// manifest names yet. Content that several images share counts once. The layers of unpacked images count although garbage
-// collection may have removed them: their unpacked form takes more.
-func (c *call) stored() (int64, error) {
-	references, err := c.store.References()
-	if err != nil {
-		return 0, err
-	}
+// usage returns the sizes in bytes of the content of the repositories to which the account may push, with blobs that no
+// manifest names yet, and of the unfinished uploads. Content that several images share counts once. The layers of unpacked
+// images count although garbage collection may have removed them: their unpacked form takes more.
+func (c *call) usage() (stored, pending int64, err error) {
 	sizes := map[v1.Hash]int64{}
-	for _, reference := range references {
-		if repository, _, ok := c.own(reference.Name); !ok || !c.grant.Push(repository) {
-			continue
-		}
-		if err := c.store.Reachable(reference.Target, func(d v1.Descriptor) { sizes[d.Digest] = d.Size }); err != nil {
-			return 0, err
-		}
-	}
+	// The end of an upload moves its blob under this lock. A manifest moves blobs from uploaded to the references, which
+	// are therefore read afterwards: a blob that both contain counts once.
 	c.mutex.Lock()
-	defer c.mutex.Unlock()
+	pending = c.pendingLocked()
 	for key := range c.uploaded {
 		repository, text, _ := strings.Cut(key, "@")
 		digest, err := v1.NewHash(text)
@@ -89,15 +82,70 @@ func (c *call) stored() (int64, error) {
 			continue
 		}
 		size, found := c.store.Has(digest)
-		if !found { // garbage collection has removed it
+		if !found { // Garbage collection has removed it.
 			delete(c.uploaded, key)
 			continue
 		}
 		sizes[digest] = size
 	}
-	var sum int64
-	for _, size := range sizes {
-		sum += size
+	c.mutex.Unlock()
+	references, err := c.store.References()
+	if err != nil {
+		return 0, 0, err
 	}
-	return sum, nil
+	for _, reference := range references {
+		if repository, _, ok := c.own(reference.Name); !ok || !c.grant.Push(repository) {
+			continue
+		}
+		if err := c.store.Reachable(reference.Target, func(d v1.Descriptor) { sizes[d.Digest] = d.Size }); err != nil {
+			return 0, 0, err
+		}
+	}
+	for _, size := range sizes {
+		stored += size
+	}
+	return stored, pending, nil
+}
+
+// checkBlobs returns an error if the account has uploaded too many blobs that no manifest names yet.
+func (c *call) checkBlobs() error {
+	if c.grant.Names == 0 {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	count := 0
+	for key := range c.uploaded {
+		if repository, _, _ := strings.Cut(key, "@"); c.grant.Push(repository) {
+			count++
+		}
+	}
+	if count < c.grant.Names {
+		return nil
+	}
+	return refusal{http.StatusTooManyRequests, "TOOMANYREQUESTS", fmt.Sprintf("this account has uploaded %d blobs that no manifest names: "+
+		"push their manifests, or wait an hour for the garbage collection", count)}
+}
+
+// checkNames returns an error if the repositories to which the account may push have no room for more names.
+func (c *call) checkNames(wanted ...string) error {
+	if c.grant.Names == 0 {
+		return nil
+	}
+	references, err := c.store.References()
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, reference := range references {
+		if repository, _, ok := c.own(reference.Name); ok && c.grant.Push(repository) {
+			count++
+			wanted = slices.DeleteFunc(wanted, func(name string) bool { return name == reference.Name })
+		}
+	}
+	if count+len(wanted) <= c.grant.Names {
+		return nil
+	}
+	return refusal{http.StatusForbidden, "DENIED", fmt.Sprintf("the repositories of this account have %d tags and digests, of at most %d: "+
+		"remove images that nothing uses, as with `strata image remove`", count, c.grant.Names)}
 }

@@ -102,3 +102,49 @@ func TestUploadsAtTheSameTimeShareTheQuota(t *testing.T) {
 		t.Errorf("the refused blob is in the store: %v", err)
 	}
 }
+
+// TestAnAccountHasNoMoreNamesThanItsLimit pushes what takes hardly any space.
+func TestAnAccountHasNoMoreNamesThanItsLimit(t *testing.T) {
+	host, s := started(t)
+	image := noisy(t, 1)
+	push := func(tag, account string) error {
+		return remote.Write(reference(t, host+"/"+account+"/app:"+tag), image, as(account))
+	}
+	for i := range names - 1 { // The image's digest is a name, too.
+		if err := push(fmt.Sprint(i), "web"); err != nil {
+			t.Fatalf("tag %d: %v", i, err)
+		}
+	}
+	if err := push("more", "web"); err == nil || !strings.Contains(err.Error(), "have 12 tags and digests, of at most 12: remove images") {
+		t.Errorf("a tag beyond the limit: %v", err)
+	}
+	if err := push("1", "shop"); err != nil {
+		t.Errorf("another account: %v", err)
+	}
+	if err := s.Forget(t.Context(), host+"/web/app:0", host+"/web/app:1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := push("more", "web"); err != nil {
+		t.Errorf("after tags were removed: %v", err)
+	}
+}
+
+func TestAnAccountUploadsNoMoreBlobsWithoutAManifestThanItsLimit(t *testing.T) {
+	host, s := started(t)
+	upload := func(i int) (answer, string) {
+		content := fmt.Sprint("blob ", i)
+		return request(t, http.MethodPost, fmt.Sprintf("http://%s/v2/web/app/blobs/uploads/?digest=sha256:%x", host, sha256.Sum256([]byte(content))), "", []byte(content))
+	}
+	for i := range names {
+		if got, text := upload(i); got.StatusCode != http.StatusCreated {
+			t.Fatalf("blob %d: %s: %s", i, got.Status, text)
+		}
+	}
+	got, text := upload(names)
+	if got.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "has uploaded 12 blobs that no manifest names") {
+		t.Errorf("a blob beyond the limit: %s: %s", got.Status, text)
+	}
+	if stored, err := filepath.Glob(filepath.Join(s.Dir(), "blobs", "sha256", "*")); err != nil || len(stored) != names {
+		t.Errorf("the store has %d blobs (%v), want %d", len(stored), err, names)
+	}
+}

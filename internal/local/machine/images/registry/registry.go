@@ -24,6 +24,9 @@ type Grant struct {
 	Pull, Push func(repository string) bool
 	// Quota bounds, in bytes, the content of all repositories that Push allows, compressed as pushed. Zero means no bound.
 	Quota int64
+	// Names bounds the tags and digests of all repositories that Push allows, and as many blobs that no manifest names yet:
+	// the registry looks through all of them, however small they are. Zero means no bound.
+	Names int
 }
 
 // Login returns the rights of an account, and false if the user or the password is wrong. It is called for every request,

@@ -29,6 +29,9 @@ import (
 // started starts a registry with the accounts web and shop, which push to their own folders and pull from public, too.
 func started(t *testing.T) (host string, s *store.Store) { return startedWith(t, 0) }
 
+// names bounds the tags and digests of each account in the tests, and its blobs without a manifest.
+const names = 12
+
 // startedWith is started with a quota for each account, but not for public, which may do everything.
 func startedWith(t *testing.T, quota int64) (host string, s *store.Store) {
 	t.Helper()
@@ -42,7 +45,7 @@ func startedWith(t *testing.T, quota int64) (host string, s *store.Store) {
 	handler := registry.New(s, host, 1<<20, func(user, password string) (registry.Grant, bool) {
 		own := func(repository string) bool { return strings.HasPrefix(repository, user+"/") }
 		pulls := func(repository string) bool { return own(repository) || strings.HasPrefix(repository, "public/") }
-		grant := registry.Grant{Pull: pulls, Push: own, Quota: quota}
+		grant := registry.Grant{Pull: pulls, Push: own, Quota: quota, Names: names}
 		if user == "public" {
 			all := func(string) bool { return true }
 			grant = registry.Grant{Pull: all, Push: all}

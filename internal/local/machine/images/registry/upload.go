@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -135,7 +136,7 @@ func (c *call) append(u *upload) error {
 	var stored int64
 	if c.grant.Quota != 0 {
 		var err error
-		if stored, err = c.stored(); err != nil {
+		if stored, _, err = c.usage(); err != nil {
 			return err
 		}
 	}
@@ -162,16 +163,15 @@ func (c *call) finish(u *upload) error {
 		c.drop(u)
 		return refusal{http.StatusBadRequest, "DIGEST_INVALID", "the content has the digest sha256:" + got}
 	}
-	if err := c.checkQuota(0); err != nil {
+	if err := errors.Join(c.checkQuota(0), c.checkBlobs()); err != nil {
 		c.drop(u)
 		return err
 	}
-	// The upload counts for the quota until the blob does.
-	defer c.forget()
 	if err := c.store.Commit(u.file, digest); err != nil {
-		os.Remove(u.file.Name())
+		c.drop(u)
 		return err
 	}
+	defer c.forget()
 	return c.created(digest)
 }
 
@@ -180,8 +180,10 @@ func (c *call) created(digest v1.Hash) error {
 	if found, err := c.store.Keep(c.Context(), digest); err != nil || !found {
 		return fmt.Errorf("keep blob %s: %w", digest, err)
 	}
+	// The upload counts for the quota until the blob does.
 	c.mutex.Lock()
 	c.uploaded[c.key(digest)] = true
+	delete(c.uploads, c.argument)
 	c.mutex.Unlock()
 	c.Header().Set("Location", fmt.Sprintf("/v2/%s/blobs/%s", c.repository.RepositoryStr(), digest))
 	c.Header().Set("Docker-Content-Digest", digest.String())

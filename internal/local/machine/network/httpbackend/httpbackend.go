@@ -5,13 +5,13 @@ package httpbackend
 import (
 	"context"
 	"crypto/tls"
-	"errors"
+	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/network"
+	"github.com/strata-platform/strata/operator/accept"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // Server serves the connections of pods with an http.Handler. Its method Backend is a network.Backend.
 type Server struct {
 	server *http.Server
-	conns  queue
+	conns  *accept.Queue
 	ended  chan struct{} // closed when the server accepts no more connections
 }
 
@@ -36,7 +36,7 @@ func New(handler http.Handler) *Server { return NewTLS(handler, nil) }
 
 // NewTLS returns a server that serves HTTPS until Close. A nil config means HTTP.
 func NewTLS(handler http.Handler, config *tls.Config) *Server {
-	s := &Server{conns: queue{conns: make(chan *conn), done: make(chan struct{})}, ended: make(chan struct{})}
+	s := &Server{conns: accept.NewQueue(&net.TCPAddr{}), ended: make(chan struct{})}
 	s.server = &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -53,10 +53,10 @@ func NewTLS(handler http.Handler, config *tls.Config) *Server {
 		defer close(s.ended)
 		// Both return when the queue ends, which is by Close.
 		if config != nil {
-			_ = s.server.ServeTLS(&s.conns, "", "")
+			_ = s.server.ServeTLS(s.conns, "", "")
 			return
 		}
-		_ = s.server.Serve(&s.conns)
+		_ = s.server.Serve(s.conns)
 	}()
 	return s
 }
@@ -64,15 +64,11 @@ func NewTLS(handler http.Handler, config *tls.Config) *Server {
 // Backend returns a connection to the handler. The connection ends with ctx.
 func (s *Server) Backend(ctx context.Context, r network.Request) (net.Conn, error) {
 	near, far := newPair(r)
-	select {
-	case s.conns.conns <- far:
-		context.AfterFunc(ctx, func() { far.Close() })
-		return near, nil
-	case <-s.conns.done:
-		return nil, errors.New("connect to the HTTP server for pods: it is closed")
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.conns.Add(ctx, far); err != nil {
+		return nil, fmt.Errorf("connect to the HTTP server for pods: %w", err)
 	}
+	context.AfterFunc(ctx, func() { far.Close() })
+	return near, nil
 }
 
 // Close ends all connections. It may be called more than once.
@@ -92,29 +88,3 @@ func Pod(ctx context.Context) (pod network.Pod, ok bool) {
 	r, ok := ctx.Value(requestKey{}).(network.Request)
 	return r.Pod, ok && r.Pod.Name != ""
 }
-
-// queue is the listener from which the server accepts the connections of pods.
-type queue struct {
-	conns chan *conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-// Accept implements net.Listener.
-func (q *queue) Accept() (net.Conn, error) {
-	select {
-	case c := <-q.conns:
-		return c, nil
-	case <-q.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (q *queue) Close() error {
-	q.once.Do(func() { close(q.done) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }

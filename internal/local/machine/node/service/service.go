@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 
+	"github.com/strata-platform/strata/operator/accept"
 	"github.com/strata-platform/strata/operator/sandbox"
 )
 
@@ -110,13 +111,14 @@ func (s *Services) Address(namespace, service, port string) (string, error) {
 	}
 	s.listeners[name] = l
 	forward := sandbox.Forward(func(context.Context) (net.Conn, error) { return s.Dial(namespace, service, int32(number)) })
-	go sandbox.Relay(context.Background(), l, maxConnections, func(ctx context.Context, conn net.Conn) {
+	loop := accept.Loop{Places: maxConnections, Serve: func(ctx context.Context, conn net.Conn) {
 		if err := checkPeer(conn); err != nil {
 			s.options.Log.Warn("rejected a connection", "namespace", namespace, "service", service, "reason", err.Error())
 			return
 		}
 		forward(ctx, conn)
-	})
+	}}
+	go loop.Run(context.Background(), l)
 	return l.Addr().String(), nil
 }
 

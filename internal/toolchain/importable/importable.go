@@ -1,4 +1,5 @@
-package toolchain
+// Package importable turns the source of a program into a package that other programs can link.
+package importable
 
 import (
 	"errors"
@@ -13,9 +14,9 @@ var (
 	funcMain    = regexp.MustCompile(`(?m)^func main\(\) \{$`)
 )
 
-// makeImportable turns the main package in a folder into the package program, whose function Main is the program. The
+// Make turns the main package in a folder into the package program, whose function Main is the program. The
 // go command compiles no import of a main package.
-func makeImportable(dir string) error {
+func Make(dir string) error {
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func makeImportable(dir string) error {
 		}
 		found = found || funcMain.Match(content)
 		content = packageMain.ReplaceAll(content, []byte("package program"))
-		if err := writeFile(source, funcMain.ReplaceAll(content, []byte("func Main() {"))); err != nil {
+		if err := os.WriteFile(source, funcMain.ReplaceAll(content, []byte("func Main() {")), 0o644); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,5 @@
 //strata:replace github.com/ccojocar/zxcvbn-go@v1.0.1 frequency/frequency.go
+//strata:replace github.com/nbutton23/zxcvbn-go@v0.0.0-20180912185939-ae427f1e4c1d frequency/frequency.go
 
 // Package frequency contains lists of names, words and passwords, the most frequent first.
 //

@@ -1,4 +1,5 @@
 //strata:replace github.com/ccojocar/zxcvbn-go@v1.0.1 matching/matching.go
+//strata:replace github.com/nbutton23/zxcvbn-go@v0.0.0-20180912185939-ae427f1e4c1d matching/matching.go
 
 // Package matching finds patterns in passwords.
 //

@@ -1,0 +1,24 @@
+// Package component registers components with the Pulumi engine.
+package component
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const (
+	// module begins the type token of every component. A program in YAML names the component by that token.
+	module = "strata:index:"
+	// formerModule began the type tokens before programs in YAML could name components. The states of older platforms
+	// hold it.
+	formerModule = "strata:components:"
+)
+
+// Register registers a component of the type token, which begins with strata:index:. Its children are found in a state that
+// holds the component under its former token, too, so the engine replaces none of them.
+func Register(ctx *pulumi.Context, token, name string, properties pulumi.Map, component pulumi.ComponentResource, opts ...pulumi.ResourceOption) error {
+	former := pulumi.Aliases([]pulumi.Alias{{Type: pulumi.String(formerModule + strings.TrimPrefix(token, module))}})
+	return ctx.RegisterComponentResourceV2(token, name, properties, component, append(slices.Clone(opts), former)...)
+}
