@@ -54,6 +54,7 @@ func Program(ctx *pulumi.Context) error {
 		Region:     pulumi.String(config.Region),
 		Cluster:    cluster.ClusterID,
 		Kubeconfig: cluster.Kubeconfig,
+		Kubernetes: cluster.Version,
 		Instance:   instance.Name,
 		Tenants:    tenants,
 	}.Export(ctx)

@@ -72,6 +72,12 @@ func madeByHop(t *testing.T) *pulumitest.Engine {
 	t.Helper()
 	engine := &pulumitest.Engine{}
 	err := engine.Run("examples", "dev", func(ctx *pulumi.Context) error {
+		if _, err := hop.NewPolicyKind(ctx, "policies"); err != nil {
+			return err
+		}
+		if _, err := hop.NewStackDefaults(ctx, "stack-defaults"); err != nil {
+			return err
+		}
 		_, err := hop.NewHop(ctx, "web", &hop.HopArgs{
 			Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam},
 			Operator: hop.Operator{Namespace: pulumi.String(platform.OperatorNamespace), Account: pulumi.String(platform.OperatorAccount), Role: platform.RoleOperatorTenant},
@@ -90,14 +96,14 @@ func madeByHop(t *testing.T) *pulumitest.Engine {
 	return engine
 }
 
-// makeHop creates the objects of the hop, without those of Flux and the TenantPolicy, because the cluster has no CRDs for
-// them.
+// makeHop creates the objects of the hop and the policy that fills in Stacks, without the objects of Flux, because the
+// cluster has no CRDs for them. It waits until the policy is at work.
 func (c *cluster) makeHop(t *testing.T) {
 	t.Helper()
 	var objects []*unstructured.Unstructured
 	for _, made := range madeByHop(t).All() {
 		kind := made.Type[strings.LastIndex(made.Type, ":")+1:]
-		if !strings.HasPrefix(made.Type, "kubernetes:") || strings.Contains(made.Type, "fluxcd.io") || kind == hop.PolicyKind {
+		if !strings.HasPrefix(made.Type, "kubernetes:") || strings.Contains(made.Type, "fluxcd.io") {
 			continue
 		}
 		object := &unstructured.Unstructured{Object: map[string]any{"kind": strings.TrimSuffix(kind, "Patch")}}
@@ -106,15 +112,22 @@ func (c *cluster) makeHop(t *testing.T) {
 				object.Object[string(key)], _ = pulumitest.Plain(t, made.Inputs, string(key))
 			}
 		}
-		if objects = append(objects, object); kind == "Namespace" {
-			objects[0], objects[len(objects)-1] = object, objects[0]
+		if kind == "Namespace" || kind == "CustomResourceDefinition" {
+			objects = slices.Insert(objects, 0, object)
+		} else {
+			objects = append(objects, object)
 		}
 	}
 	for _, object := range objects {
-		if err := apply(t.Context(), c, object); err != nil {
-			t.Fatal(err)
-		}
+		// The API server serves a new kind after a moment.
+		eventually(t, object.GetName()+" is made", func() error { return apply(t.Context(), c, object) })
 	}
+	eventually(t, "Stacks are filled in", func() error {
+		return apply(t.Context(), c, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "pulumi.com/v1", "kind": "Stack", "metadata": map[string]any{"name": "any", "namespace": namespace},
+			"spec": map[string]any{"programRef": map[string]any{"name": "any"}},
+		}}, client.DryRunAll)
+	})
 }
 
 // apply applies a manifest in the same way as Flux.

@@ -98,57 +98,68 @@ func into[T any](all map[string]T) func(*testing.T, *resource.Resource) {
 	}
 }
 
-func TestStacksRunInTheTeamsContext(t *testing.T) {
+// TestStacksSayOnlyWhatTheyAre checks that the platform fills in everything else: docs/reference/stack.md lists it.
+func TestStacksSayOnlyWhatTheyAre(t *testing.T) {
 	for folder, names := range examples {
 		r := load(t, folder)
 		if got := slices.Sorted(maps.Keys(r.stacks)); !slices.Equal(got, names) {
 			t.Errorf("%s: Stacks are %v, want %v", folder, got, names)
 		}
 		for name, stack := range r.stacks {
-			spec := stack.Spec
-			if spec.ServiceAccountName != "web" || !spec.DestroyOnFinalize {
-				t.Errorf("%s runs as %q, destroyOnFinalize is %v", name, spec.ServiceAccountName, spec.DestroyOnFinalize)
+			said := stack.Spec
+			want := operatorv1.StackSpec{
+				ProgramRef: said.ProgramRef, FluxSource: said.FluxSource, Prerequisites: said.Prerequisites, ConfigRef: said.ConfigRef,
 			}
-			for _, key := range []string{
-				handoff.KeyBackendURL, handoff.KeyPassphrase, handoff.KeyGoogleCredentials, handoff.KeyGoogleProject, handoff.KeyGoogleRegion,
-			} {
-				ref, found := spec.EnvRefs[key]
-				if !found || ref.Secret == nil || ref.Secret.Name != handoff.TenantName || ref.Secret.Key != key || ref.Secret.Namespace != "" {
-					t.Errorf("%s: %s does not come from the team's context", name, key)
+			if !reflect.DeepEqual(said, want) {
+				t.Errorf("%s of %s says more than its program, its settings and its prerequisites: %+v", name, folder, said)
+			}
+			for key, ref := range said.ConfigRef {
+				if strings.HasPrefix(key, handoff.SettingNamespace+":") || ref.Name == handoff.TenantName {
+					t.Errorf("%s of %s sets %s, which the platform fills in", name, folder, key)
 				}
 			}
-			declared := configuration(t, folder, r, spec)
-			if got := slices.Sorted(maps.Keys(spec.ConfigRef)); !slices.Equal(got, declared) {
-				t.Errorf("%s: the Stack sets %v, the program declares %v", name, got, declared)
+			if said.ProgramRef != nil && r.programs[said.ProgramRef.Name].Name == "" {
+				t.Errorf("%s contains no Program %s", folder, said.ProgramRef.Name)
+			}
+			if said.FluxSource != nil && (said.FluxSource.SourceRef.Kind != "GitRepository" || said.FluxSource.SourceRef.Name != "web") {
+				t.Errorf("%s: the project comes from %+v, not from the team's own repository", folder, said.FluxSource.SourceRef)
 			}
 		}
 	}
 }
 
-// configuration returns the sorted names of the settings that the program of a Stack declares.
-func configuration(t *testing.T, folder string, r repository, spec operatorv1.StackSpec) []string {
-	t.Helper()
-	if spec.ProgramRef != nil {
-		program, found := r.programs[spec.ProgramRef.Name]
-		if !found {
-			t.Fatalf("%s contains no Program %s", folder, spec.ProgramRef.Name)
+// TestAStackIsShort counts the lines of the Stack in the repository that each team begins with.
+func TestAStackIsShort(t *testing.T) {
+	content, err := os.ReadFile("wordpress/app-infra.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, stack, _ := strings.Cut(string(content), "\n---\n")
+	if got := lines(stack); got > 8 {
+		t.Errorf("the Stack has %d lines", got)
+	}
+	if got := lines(program) + 1 + lines(stack); got > 50 {
+		t.Errorf("the Program and its Stack have %d lines", got)
+	}
+}
+
+// lines counts the lines that are neither empty nor a comment.
+func lines(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			n++
 		}
-		return slices.Sorted(maps.Keys(program.Program.Configuration))
 	}
-	if ref := spec.FluxSource.SourceRef; ref.Kind != "GitRepository" || ref.Name != "web" {
-		t.Errorf("%s: the project comes from %+v, not from the team's own repository", folder, ref)
-	}
-	return slices.Sorted(maps.Keys(project(t, filepath.Join(folder, spec.FluxSource.Dir)).Config))
+	return n
 }
 
 // pulumiProject is the content of a Pulumi.yaml.
 type pulumiProject struct {
-	Name      string                           `json:"name"`
-	Runtime   string                           `json:"runtime"`
-	Config    map[string]struct{ Type string } `json:"config"`
-	Variables map[string]any                   `json:"variables"`
-	Resources map[string]any                   `json:"resources"`
-	Outputs   map[string]any                   `json:"outputs"`
+	Name      string         `json:"name"`
+	Runtime   string         `json:"runtime"`
+	Variables map[string]any `json:"variables"`
+	Resources map[string]any `json:"resources"`
+	Outputs   map[string]any `json:"outputs"`
 }
 
 func project(t *testing.T, folder string) pulumiProject {
@@ -223,8 +234,8 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 	if written := slices.Sorted(maps.Keys(keys)); !slices.Equal(read, written) {
 		t.Errorf("the Program writes %v, the pods read %v", written, read)
 	}
-	if team := app.stacks["wordpress-infra"].Spec.ServiceAccountName; pod.ServiceAccountName != team {
-		t.Errorf("the pod runs as %s, want %s, which has the team's Google identity", pod.ServiceAccountName, team)
+	if pod.ServiceAccountName != "web" {
+		t.Errorf("the pod runs as %s, want the team's account, which has the team's Google identity", pod.ServiceAccountName)
 	}
 	if service := app.services["wordpress"]; service.Spec.Selector["app"] != deployment.Spec.Template.Labels["app"] {
 		t.Error("the Service selects other pods than the Deployment's")
@@ -267,7 +278,7 @@ func TestTheProxyIsASidecarThatWordPressReaches(t *testing.T) {
 // strictly, and with one variable that has the name of a Program's setting.
 func TestFluxLeavesProgramsAsTheyAre(t *testing.T) {
 	sync := unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"postBuild": map[string]any{
-		"substitute": map[string]any{"instance": "somebody-elses"},
+		"substitute": map[string]any{"platform": "somebody-elses"},
 	}}}}
 	substitute := func(r *resource.Resource) (string, error) {
 		changed, err := fluxkustomize.SubstituteVariables(t.Context(), nil, sync, r, fluxkustomize.SubstituteWithStrict(true))

@@ -26,6 +26,7 @@ const (
 	OutputRegion     = "region"
 	OutputCluster    = "cluster"
 	OutputKubeconfig = "kubeconfig"
+	OutputKubernetes = "kubernetesVersion"
 	OutputInstance   = "instance"
 	OutputTenants    = "tenants"
 )
@@ -46,6 +47,9 @@ type Bootstrap struct {
 	Cluster string
 	// Kubeconfig connects to the cluster as its administrator.
 	Kubeconfig Secret
+	// Kubernetes is the version of the cluster's control plane, such as 1.36.3-gke.100, when layer 1 last read it; empty if
+	// a layer 1 of an earlier strata created the cluster and has not run since.
+	Kubernetes string
 	// Instance is the name of the Cloud SQL instance that the teams share.
 	Instance string
 	// Tenants holds each team's part, by the team's name.
@@ -67,8 +71,9 @@ type BootstrapTenant struct {
 
 // BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
 type BootstrapOutputs struct {
-	Project, Region, Cluster, Kubeconfig, Instance pulumi.StringInput
-	Tenants                                        map[string]BootstrapTenantOutputs
+	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance pulumi.StringInput
+
+	Tenants map[string]BootstrapTenantOutputs
 }
 
 // BootstrapTenantOutputs holds the values of BootstrapTenant as outputs of layer 1.
@@ -92,6 +97,7 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	ctx.Export(OutputRegion, o.Region)
 	ctx.Export(OutputCluster, o.Cluster)
 	ctx.Export(OutputKubeconfig, pulumi.ToSecret(o.Kubeconfig))
+	ctx.Export(OutputKubernetes, o.Kubernetes)
 	ctx.Export(OutputInstance, o.Instance)
 	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
 }
@@ -129,6 +135,7 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 		Region:     r.text(OutputRegion),
 		Cluster:    r.text(OutputCluster),
 		Kubeconfig: r.secret(OutputKubeconfig),
+		Kubernetes: r.optional(OutputKubernetes),
 		Instance:   r.text(OutputInstance),
 		Tenants:    r.tenants(teams),
 	}

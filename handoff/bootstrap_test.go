@@ -25,7 +25,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 	err := engine.Run(handoff.BootstrapProject, "dev", func(ctx *pulumi.Context) error {
 		handoff.BootstrapOutputs{
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
-			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"),
+			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"), Kubernetes: pulumi.String("1.36.3-gke.100"),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
 				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
 				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
@@ -37,7 +37,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		t.Fatal(err)
 	}
 	values := map[string]any{}
-	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "instance", "tenants"} {
+	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "tenants"} {
 		output := engine.Output(t, name)
 		values[name] = output.Value
 		if output.Secret {
@@ -72,7 +72,7 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &handoff.Bootstrap{
-		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Instance: "strata",
+		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Kubernetes: "1.36.3-gke.100", Instance: "strata",
 		Tenants: map[string]handoff.BootstrapTenant{
 			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key", Passphrase: "canary-passphrase"},
 		},
@@ -82,6 +82,13 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	}
 	if printed := fmt.Sprintf("%+v", *got); strings.Contains(printed, "canary") {
 		t.Errorf("the context prints a secret: %s", printed)
+	}
+}
+
+func TestTheContextOfAnOlderStrataHasNoVersionOfKubernetes(t *testing.T) {
+	got, err := read(written(t, func(v map[string]any) { delete(v, "kubernetesVersion") }), "web")
+	if err != nil || got.Kubernetes != "" {
+		t.Errorf("the version is %q: %v", got.Kubernetes, err)
 	}
 }
 
@@ -99,13 +106,14 @@ func TestReadBootstrapRefuses(t *testing.T) {
 			func(v map[string]any) { delete(v, "project"); delete(v, "kubeconfig") },
 			[]string{"project is missing", "kubeconfig is missing"},
 		},
-		"a field that is empty":           {func(v map[string]any) { v["instance"] = "" }, []string{"instance is empty"}},
-		"a field of another type":         {func(v map[string]any) { v["region"] = 7 }, []string{"region is not a string"}},
-		"a kubeconfig in plain text":      {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
-		"tenants in plain text":           {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
-		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
-		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (the context contains: api)"}},
-		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
+		"a field that is empty":                   {func(v map[string]any) { v["instance"] = "" }, []string{"instance is empty"}},
+		"a version of Kubernetes that is no text": {func(v map[string]any) { v["kubernetesVersion"] = 1.36 }, []string{"kubernetesVersion is not a string"}},
+		"a field of another type":                 {func(v map[string]any) { v["region"] = 7 }, []string{"region is not a string"}},
+		"a kubeconfig in plain text":              {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
+		"tenants in plain text":                   {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
+		"tenants that are a list":                 {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
+		"a team that layer 1 knows not":           {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (the context contains: api)"}},
+		"a team whose fields are missing":         {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
 		"a team whose fields are malformed": {
 			func(v map[string]any) {
 				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": 7, "backend": "", "credentials": []any{"canary"}, "passphrase": ""}})

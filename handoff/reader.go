@@ -59,6 +59,14 @@ func (r *reader) text(name string) string {
 	return r.asText(name, value)
 }
 
+// optional returns the text of an output, or "" if the stack has no such output.
+func (r *reader) optional(name string) string {
+	if value, _, err := r.output(name); err == nil && value == nil {
+		return ""
+	}
+	return r.text(name)
+}
+
 func (r *reader) secret(name string) Secret {
 	value, isSecret, err := r.output(name)
 	switch {

@@ -64,6 +64,14 @@ func (t Tenant) environment() pulumi.StringMap {
 // SecretKeys returns the keys of the context's Secret, sorted.
 func SecretKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.environment())) }
 
+// SettingNamespace is the namespace of the config keys that a team's Stacks get from the context's ConfigMap, so that they
+// collide with no name in a Program: a config key without a namespace hides a resource of the same name. A Program refers to
+// one as ${platform:instance}.
+const SettingNamespace = "platform"
+
+// SettingKeys returns the keys of the context's ConfigMap that a team's Stacks get as config, sorted.
+func SettingKeys() []string { return []string{KeyInstance} }
+
 // ConfigKeys returns the keys of the context's ConfigMap, sorted.
 func ConfigKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.ConfigData())) }
 

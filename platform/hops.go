@@ -49,6 +49,9 @@ func newHop(
 			Instance:          pulumi.String(bootstrap.Instance),
 		},
 	}
+	if text := unfilled(bootstrap.Kubernetes); text != "" {
+		args.Policy.Unfilled = pulumi.String(text)
+	}
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}

@@ -85,7 +85,11 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(slices.Concat(rights.all, flux.Resources()), kind, guard)
+	defaults, err := fillStacks(ctx, bootstrap.Kubernetes, kind, pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	before := append(slices.Concat(rights.all, flux.Resources(), defaults), kind, guard)
 	syncs, err := newPlatformSyncs(ctx, config, pinned, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err

@@ -12,8 +12,11 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/platform"
@@ -145,4 +148,45 @@ func operatorDeployment(t *testing.T) appsv1.Deployment {
 	var deployment appsv1.Deployment
 	find(t, build(t, operatorFolder), "Deployment", &deployment)
 	return deployment
+}
+
+// TestUpstreamsKindSaysWhereValuesComeFrom applies the patches of upstream's CRD to the embedded operator's, which has the
+// same fields.
+func TestUpstreamsKindSaysWhereValuesComeFrom(t *testing.T) {
+	for _, sync := range syncs(t, "gke") {
+		if !isUpstreams(sync) {
+			continue
+		}
+		files := filesys.MakeFsInMemory()
+		crd, err := os.ReadFile(filepath.Join(root, "operator/config/crd/bases/pulumi.com_stacks.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		patches, err := yaml.Marshal(map[string]any{"resources": []string{"crd.yaml"}, "patches": sync.Spec.Patches})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range map[string][]byte{"crd.yaml": crd, "kustomization.yaml": patches} {
+			if err := files.WriteFile(name, content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		patched, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kind apiextensionsv1.CustomResourceDefinition
+		find(t, patched, "CustomResourceDefinition", &kind)
+		spec := kind.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		if len(spec.Required) > 0 {
+			t.Errorf("the kind requires %v, and its refusal does not say what the platform fills in", spec.Required)
+		}
+		for _, field := range []string{"stack", "serviceAccountName", "envRefs", "configRef", "destroyOnFinalize"} {
+			if text := spec.Properties[field].Description; !strings.Contains(text, "In a team's namespace") {
+				t.Errorf("spec.%s does not say where its value comes from: %s", field, text)
+			}
+		}
+		return
+	}
+	t.Error("no sync takes upstream's kinds")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/test/docstest"
 )
@@ -15,7 +16,7 @@ func TestDocumentedLayerResult(t *testing.T) {
 }
 
 func TestDocumentedUpResult(t *testing.T) {
-	docstest.CheckJSON[upResult](t, "docs/reference/output.md", "up")
+	docstest.CheckJSON[render.UpResult](t, "docs/reference/output.md", "up")
 }
 
 func TestAPreviewStartsNothingWhileAnotherCommandHoldsTheLock(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/repository"
+	"github.com/strata-platform/strata/internal/status/wait"
 	operator "github.com/strata-platform/strata/operator/command"
 )
 
@@ -24,6 +25,8 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// exitTeams means that the platform is ready, and a team is not.
+	exitTeams = 3
 )
 
 // version is the version of strata, and the tag of the operator's image.
@@ -58,6 +61,9 @@ func run(ctx context.Context, args []string, io streams) int {
 		return exitFailed
 	}
 	fmt.Fprintf(io.err, "strata: %s\n", render.Error(err))
+	if teams := (*wait.TeamsError)(nil); errors.As(err, &teams) {
+		return exitTeams
+	}
 	return exitFailed
 }
 

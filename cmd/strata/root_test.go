@@ -27,6 +27,7 @@ func TestWrongUsePrintsTheUsage(t *testing.T) {
 		"team ad":          "strata: unknown command \"ad\" for \"strata team\": did you mean add?\nRun 'strata team --help' for usage.\n",
 		"status extra":     "strata: strata status takes no argument, but got \"extra\"\nRun 'strata status --help' for usage.\n",
 		"layer up":         "strata: give one layer: bootstrap or platform\nRun 'strata layer up --help' for usage.\n",
+		"up --wait teams":  "strata: invalid argument \"teams\" for \"--wait\" flag: use platform or all\nRun 'strata up --help' for usage.\n",
 		"status --nothing": "strata: unknown flag: --nothing\nRun 'strata status --help' for usage.\n",
 	} {
 		t.Run(line, func(t *testing.T) {

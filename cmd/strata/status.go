@@ -10,36 +10,12 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/inspect"
-	"github.com/strata-platform/strata/internal/workloads"
 )
 
 // errNotReady sets the exit code after a printed report of a platform that is not ready.
 var errNotReady = errors.New("not ready")
-
-// upResult is the output of `up -o json`.
-type upResult struct {
-	status.Report
-	Steps []upStep `json:"steps"`
-	workloads.List
-}
-
-// upStep is a step in the output of `up -o json`.
-type upStep struct {
-	Name    string  `json:"name"`
-	Seconds float64 `json:"seconds"`
-}
-
-// steps returns the steps that a reporter has shown.
-func steps(show *progress.Reporter) []upStep {
-	var list []upStep
-	for _, s := range show.Steps() {
-		list = append(list, upStep{Name: s.Name, Seconds: s.Elapsed.Seconds()})
-	}
-	return list
-}
 
 // watchEvery is the polling interval of `status --watch`.
 const watchEvery = time.Second

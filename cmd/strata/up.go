@@ -12,12 +12,14 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/workloads"
 )
 
 func newUp(io streams) *cobra.Command {
 	var t target
 	var o output
+	waitFor := wait.All
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Run every layer in order, then wait until Flux and the Stacks are ready",
@@ -40,6 +42,9 @@ On the target gke, which is Google Cloud, it
 
 It skips finished steps: run it again after a change or a failure.
 
+The exit code is 3 if the platform is ready, and a team is not: the message names the team's mistake, which only the team can
+correct. With --wait platform, up does not wait for the teams, and ends with 0. The exit code is 1 after any other failure.
+
 At the end it prints the addresses of the teams' Services that this machine serves, and the pods that cannot run here.
 
 -o json prints the fields of strata status -o json, "steps": [{"name", "seconds"}], "pages": the fields of strata open -o json,
@@ -49,6 +54,9 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 
   # on Google Cloud, with the stacks called prod
   strata up --target gke --env prod
+
+  # without waiting for the teams' Stacks and workloads
+  strata up --wait platform
 
   # a second platform beside the first
   STRATA_HOME=/tmp/second strata up
@@ -67,7 +75,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 			}
 			began := time.Now()
 			show := progress.New(io.err)
-			report, err := p.Up(command.Context(), show)
+			report, err := p.Up(command.Context(), show, waitFor)
 			if err != nil {
 				return err
 			}
@@ -77,7 +85,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 				return err
 			}
 			if asJSON {
-				return render.JSON(io.out, upResult{report, steps(show), found})
+				return render.UpJSON(io.out, report, show, found)
 			}
 			lines, err := p.Describe(command.Context())
 			if err != nil {
@@ -94,6 +102,7 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 	t.bind(command)
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
+	command.Flags().Var(&waitFor, "wait", "what to wait for: platform, or all for the platform and the teams")
 	o.bind(command)
 	return command
 }

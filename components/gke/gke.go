@@ -130,6 +130,9 @@ type Cluster struct {
 	Endpoint pulumi.StringOutput `pulumi:"endpoint"`
 	// CACertificate is the certificate of the cluster's certificate authority, in base64.
 	CACertificate pulumi.StringOutput `pulumi:"caCertificate"`
+	// Version is the version of the control plane, such as 1.36.3-gke.100, when Pulumi last read it: Google Cloud updates the
+	// control plane by itself.
+	Version pulumi.StringOutput `pulumi:"version"`
 	// WorkloadPool is the pool of identities of the cluster's service accounts, known once the cluster exists. Google
 	// Cloud creates a project's pool with the first cluster, and before that refuses to bind a member of the pool.
 	WorkloadPool pulumi.StringOutput `pulumi:"workloadPool"`
@@ -167,13 +170,14 @@ func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pul
 	cluster.ClusterID = resource.ID().ToStringOutput()
 	cluster.Endpoint = resource.Endpoint
 	cluster.CACertificate = pulumi.Unsecret(authority(resource.MasterAuth)).(pulumi.StringOutput)
+	cluster.Version = resource.MasterVersion
 	cluster.WorkloadPool = pulumi.All(workloadPool(args.Project), resource.ID()).ApplyT(func(parts []any) string {
 		return parts[0].(string)
 	}).(pulumi.StringOutput)
 	cluster.Kubeconfig = args.kubeconfig(resource, pool)
 	return cluster, ctx.RegisterResourceOutputs(cluster, pulumi.Map{
 		"name": cluster.Name, "clusterId": cluster.ClusterID, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,
-		"workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
+		"version": cluster.Version, "workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
 	})
 }
 

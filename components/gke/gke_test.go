@@ -83,7 +83,7 @@ func serving(endpoint, cert, key string) *pulumitest.Engine {
 			auth["clientCertificate"] = encoded(cert)
 			auth["clientKey"] = encoded(key)
 			return resource.PropertyMap{
-				"endpoint":   resource.NewProperty(endpoint),
+				"endpoint": resource.NewProperty(endpoint), "masterVersion": resource.NewProperty("1.36.3-gke.100"),
 				"masterAuth": resource.MakeSecret(resource.NewProperty(auth)),
 			}
 		},
@@ -99,6 +99,7 @@ func run(engine *pulumitest.Engine, args *gke.ClusterArgs) error {
 		ctx.Export("kubeconfig", cluster.Kubeconfig)
 		ctx.Export("caCertificate", cluster.CACertificate)
 		ctx.Export("workloadPool", cluster.WorkloadPool)
+		ctx.Export("version", cluster.Version)
 		return nil
 	})
 }
@@ -158,6 +159,9 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	}
 	if output := engine.Output(t, "caCertificate"); output.Secret {
 		t.Error("the CA certificate is a secret, although everybody may know it")
+	}
+	if output := engine.Output(t, "version"); output.Value != "1.36.3-gke.100" {
+		t.Errorf("the version is %v", output.Value)
 	}
 	if output := engine.Output(t, "workloadPool"); output.Value != "acme.svc.id.goog" {
 		t.Errorf("workload pool is %v", output.Value)

@@ -26,6 +26,9 @@ type Policy struct {
 	Sources pulumi.StringArray
 	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
+	// Unfilled says what the team has to write into its Stacks because the cluster does not fill it in; nil if it does: see
+	// NewStackDefaults.
+	Unfilled pulumi.StringInput
 	// Contact is the contact that the messages of the admission policies name; nil means none.
 	Contact pulumi.StringInput
 }
@@ -53,6 +56,9 @@ func (b *builder) policy() error {
 	}
 	if given.RunTimeout != 0 {
 		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())
+	}
+	if !inputs.Missing(given.Unfilled) {
+		spec["unfilled"] = given.Unfilled
 	}
 	object, err := apiextensions.NewCustomResource(b.ctx, b.name+"-policy", &apiextensions.CustomResourceArgs{
 		ApiVersion:  pulumi.String(PolicyGroup + "/" + PolicyVersion),

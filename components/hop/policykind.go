@@ -53,6 +53,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
 		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
+		"unfilled":      text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),

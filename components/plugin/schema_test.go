@@ -44,7 +44,7 @@ func TestTheSchemaDescribesTheArgsAndTheComponents(t *testing.T) {
 		return
 	}
 	if string(want) != Schema() {
-		t.Error("schema.json differs from the Go types: run go test ./components/plugin -update")
+		t.Error("schema.json differs from the Go types: run go test ./components/plugin -run TestThe -update")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 )
 
 const (
@@ -92,7 +93,7 @@ func TestADeletedClusterDoesNotBlockALayer(t *testing.T) {
 func TestStatusThatIsWaitedForEndsWithTheInterruptOfItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := New(newTestTarget(t, nil)).WaitReady(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := New(newTestTarget(t, nil)).WaitReady(ctx, wait.All, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted wait ends with %v", err)
 	}
 }

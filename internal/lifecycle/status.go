@@ -27,9 +27,9 @@ func (p *Platform) Watch(ctx context.Context, watch *inspect.Watch) (status.Repo
 	return p.report(ctx, watch.Report)
 }
 
-// WaitReady waits until every layer is ready, or has a fault that waiting does not fix. It calls waiting with the root
-// cause.
-func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
+// WaitReady waits until what is ready, or has a fault that waiting does not fix. It calls waiting with the root cause. It
+// returns the last report on the platform and all teams. If only a team is not ready, the error is a [*wait.TeamsError].
+func (p *Platform) WaitReady(ctx context.Context, what wait.For, waiting func(status.Item)) (status.Report, error) {
 	var watch inspect.Watch
 	defer watch.Stop()
 	about := p.About()
@@ -39,7 +39,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 		Config: func(ctx context.Context) (*rest.Config, error) { return p.Config(ctx, false) },
 		Runs:   p.Alive,
 		Limit:  about.Ready, Every: about.Poll, Call: about.Call("status"),
-	}.Ready(ctx, waiting)
+	}.Until(ctx, what, waiting)
 }
 
 // report returns the status of every layer. It reads the cluster by look.

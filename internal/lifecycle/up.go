@@ -6,10 +6,12 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/wait"
 )
 
-// Up runs every layer and waits until everything is ready. It can run again at any time, and skips finished work.
-func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
+// Up runs every layer and waits until what is ready. It can run again at any time, and skips finished work. If only a team is
+// not ready, the error is a [*wait.TeamsError].
+func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what wait.For) (status.Report, error) {
 	var report status.Report
 	// The check comes first and changes nothing, so Up does not change a machine on which it cannot finish.
 	if err := p.run(ctx, show, []Step{p.Check()}); err != nil {
@@ -36,7 +38,10 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		}},
 		Step{Name: "layers 3 and 4: Flux and the operator", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			var err error
-			report, err = p.WaitReady(ctx, func(i status.Item) { show.Detail("waiting for %s", i) })
+			report, err = p.WaitReady(ctx, what, func(i status.Item) { show.Detail("waiting for %s", i) })
+			if !report.Ready {
+				return "the platform is ready, and a team is not yet", err
+			}
 			return "everything is ready", err
 		}},
 	)

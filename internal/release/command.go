@@ -41,38 +41,61 @@ func readCommit(ctx context.Context, root string) (commit, error) {
 	return commit{hash, time.Unix(unix, 0), strings.TrimSpace(changes) != ""}, nil
 }
 
-// command writes the archive of the command for a platform, and its bill of materials. digest is the digest of the platform's
-// bundle, or empty.
-func (o Options) command(ctx context.Context, c commit, platform, digest string) error {
+// A program is a command of this repository that a release contains for every platform.
+type program struct {
+	name    string // of the folder below cmd, and of the executable
+	archive string // name of the archive without its extension
+	// settings are the linker's -X settings.
+	settings []string
+}
+
+// programs returns the programs for a platform. digest is the digest of the platform's bundle, or empty.
+func programs(c commit, platform, digest string) []program {
+	system, arch, _ := strings.Cut(platform, "/")
+	settings := []string{
+		module + "/internal/buildinfo.commit=" + c.hash,
+		module + "/internal/buildinfo.modified=" + strconv.FormatBool(c.modified),
+		module + "/internal/toolchain.bundleDigest=" + digest,
+	}
+	return []program{
+		{name: "strata", archive: "strata_" + buildinfo.Version + "_" + system + "_" + arch, settings: settings},
+		// `pulumi plugin install --server` looks for this name.
+		{name: pluginName, archive: pluginName + "-" + buildinfo.Version + "-" + system + "-" + arch},
+	}
+}
+
+// pluginName is the name of the Pulumi plugin with Strata's components.
+const pluginName = "pulumi-resource-strata"
+
+// program writes the archive of a program for a platform, and its bill of materials.
+func (o Options) program(ctx context.Context, c commit, platform string, p program) error {
 	began := time.Now()
 	stage, err := os.MkdirTemp("", "strata-release-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(stage) }()
-	program := filepath.Join(stage, "strata")
+	built := filepath.Join(stage, p.name)
 	system, arch, _ := strings.Cut(platform, "/")
 	// These variables replace the user's, so that the program depends on the commit and on Go alone.
 	env := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOOS="+system, "GOARCH="+arch)
-	linker := fmt.Sprintf("-s -w -X %[1]s/internal/buildinfo.commit=%[2]s -X %[1]s/internal/buildinfo.modified=%[3]t -X %[1]s/internal/toolchain.bundleDigest=%[4]s",
-		module, c.hash, c.modified, digest)
-	if _, err := output(ctx, o.Root, env, "go", "build", "-buildvcs=false", "-ldflags", linker, "-o", program, "./cmd/strata"); err != nil {
-		return fmt.Errorf("build strata for %s: %w", platform, err)
+	linker := "-s -w"
+	for _, setting := range p.settings {
+		linker += " -X " + setting
 	}
-	base := filepath.Join(o.Out, "strata_"+buildinfo.Version+"_"+system+"_"+arch)
-	members := []member{{"strata", program, 0o755}}
+	if _, err := output(ctx, o.Root, env, "go", "build", "-buildvcs=false", "-ldflags", linker, "-o", built, "./cmd/"+p.name); err != nil {
+		return fmt.Errorf("build %s for %s: %w", p.name, platform, err)
+	}
+	members := []member{{p.name, built, 0o755}}
 	for _, name := range []string{"LICENSE", "NOTICE", "README.md"} {
 		members = append(members, member{name, filepath.Join(o.Root, name), 0o644})
 	}
+	base := filepath.Join(o.Out, p.archive)
 	if err := writeArchive(base+".tar.gz", c.time, members); err != nil {
 		return err
 	}
-	note := ", with the digest of its bundle"
-	if digest == "" {
-		note = ", without a bundle: BUNDLES names a folder with those of other platforms"
-	}
-	o.log("%s.tar.gz: built in %s%s", filepath.Base(base), time.Since(began).Round(time.Second), note)
-	return o.materials(base, "strata", c.time, []string{program})
+	o.log("%s.tar.gz: built in %s", p.archive, time.Since(began).Round(time.Second))
+	return o.materials(base, p.name, c.time, []string{built})
 }
 
 // output runs a command in a folder and returns its standard output. A nil environment is the user's.

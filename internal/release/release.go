@@ -1,4 +1,4 @@
-// Package release builds the files of a release of Strata: archives of the command, the bundle of prebuilt tools, bills of
+// Package release builds the files of a release of Strata: archives of the command and of the Pulumi plugin, the bundle of prebuilt tools, bills of
 // materials, checksums and their signature. The same commit, built by the same version of Go, always gives the same files.
 package release
 
@@ -24,7 +24,7 @@ type Options struct {
 	Root string
 	// Out is the folder of the files. Build creates it; it must not exist, or be empty.
 	Out string
-	// Platforms are the platforms of the command, each GOOS/GOARCH.
+	// Platforms are the platforms of the command and of the plugin, each GOOS/GOARCH.
 	Platforms []string
 	// Bundles is a folder with the bundles of other platforms, and their manifests, from releases of the same commit on those
 	// platforms. The release adopts those of Platforms. Empty means none.
@@ -73,8 +73,13 @@ func Build(ctx context.Context, o Options) error {
 				return err
 			}
 		}
-		if err := o.command(ctx, commit, platform, own); err != nil {
-			return err
+		if own == "" {
+			o.log("%s: without a bundle: BUNDLES names a folder with those of other platforms", platform)
+		}
+		for _, p := range programs(commit, platform, own) {
+			if err := o.program(ctx, commit, platform, p); err != nil {
+				return err
+			}
 		}
 	}
 	return o.sign()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/components/plugin"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
@@ -136,6 +137,14 @@ func TestTheCommitOfARelease(t *testing.T) {
 	write(t, filepath.Join(dir, "new"), "")
 	if c, err = readCommit(t.Context(), dir); err != nil || !c.modified {
 		t.Errorf("with a new file the commit is %+v, %v", c, err)
+	}
+}
+
+// TestTheArchiveOfThePluginHasTheNameThatPulumiLooksFor compares the version in the name with that of the plugin's schema.
+func TestTheArchiveOfThePluginHasTheNameThatPulumiLooksFor(t *testing.T) {
+	found := programs(commit{}, "darwin/arm64", "")[1]
+	if want := "pulumi-resource-" + plugin.Name + "-v" + plugin.Version + "-darwin-arm64"; found.archive != want {
+		t.Errorf("the archive is %s, want %s", found.archive, want)
 	}
 }
 

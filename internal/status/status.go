@@ -106,3 +106,42 @@ func (r Report) Lacks(layer string) bool {
 		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.OfHop()) && slices.Contains([]string{ReasonMissing, ReasonDenied, ReasonIncomplete}, i.Reason)
 	})
 }
+
+// Platform returns the report without the items of teams, whose faults the teams fix. A team that the cluster does not have
+// yet stays in the report: the platform team creates it.
+func (r Report) Platform() Report {
+	part := Report{Ready: true, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete}
+	position := map[int]int{}
+	for i, item := range r.Items {
+		if item.Layer == LayerTeam && item.Kind != KindTeam {
+			continue
+		}
+		position[i] = len(part.Items)
+		part.Notes[len(part.Items)] = r.Notes[i]
+		item.RootCause = false
+		part.Items = append(part.Items, item)
+		part.Ready = part.Ready && item.Ready
+	}
+	if part.Ready {
+		return part
+	}
+	var causes []Cause
+	for _, cause := range r.Causes {
+		at, ok := position[cause.Item]
+		if !ok || part.Items[at].Ready {
+			continue
+		}
+		each := Cause{Item: at}
+		for _, i := range cause.Explains {
+			if explained, ok := position[i]; ok {
+				each.Explains = append(each.Explains, explained)
+			}
+		}
+		causes = append(causes, each)
+	}
+	if len(causes) == 0 {
+		causes = []Cause{{Item: slices.IndexFunc(part.Items, func(i Item) bool { return !i.Ready })}}
+	}
+	part.SetCauses(causes)
+	return part
+}

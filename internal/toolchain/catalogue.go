@@ -61,11 +61,8 @@ const proxyModule = "github.com/GoogleCloudPlatform/cloud-sql-proxy/v2"
 // catalogue returns every tool that Strata uses on a local target of this system. The go.mod files hold the versions.
 func catalogue() []bundle {
 	// gVisor exists for Linux only, and pods are simulated elsewhere.
-	return slices.DeleteFunc(everySystem(), func(b bundle) bool { return b.name == gvisor && runtime.GOOS != "linux" })
+	return slices.DeleteFunc(everySystem(), func(b bundle) bool { return b.name == "runsc" && runtime.GOOS != "linux" })
 }
-
-// gvisor is the name of gVisor's bundle.
-const gvisor = "runsc"
 
 // everySystem returns the tools of all systems.
 func everySystem() []bundle {
@@ -116,7 +113,7 @@ func everySystem() []bundle {
 		{name: "cloud-sql-proxy", module: "cloud-sql-proxy", tools: []tool{
 			{name: "cloud-sql-proxy", pkg: proxyModule, pin: proxyModule, versionArgs: []string{"--version"}},
 		}},
-		{name: gvisor, module: "runsc", tools: []tool{
+		{name: "runsc", module: "runsc", tools: []tool{
 			{name: "runsc", pkg: "./", pin: "gvisor.dev/gvisor"},
 		}},
 	}

@@ -19,9 +19,6 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
-// modulePath is the path of Strata's own module.
-const modulePath = sources.Module
-
 // cacheFormat is part of every address. A new value abandons the builds of older versions of this package.
 const cacheFormat = "strata-tools-1"
 

@@ -29,6 +29,7 @@ func (s *session) engineRun(ctx context.Context, limit tenant.RunLimit, req engi
 	req.New = s.stack.Status.LastUpdate == nil && !req.Interrupted
 	began := time.Now()
 	req.ReportEvery = s.reportEvery
+	req.Named = func(project, stack string) string { return s.claims.Owner(ctx, s.stack.Namespace, project, stack) }
 	req.Working = func(resources []string) { s.working(ctx, req.Operation, time.Since(began), resources) }
 	result, err := s.engine.Run(limited, req)
 	if failure := (*engine.Error)(nil); req.Operation == engine.Destroy && errors.As(err, &failure) && failure.Reason == engine.NotAllowed {

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/owners"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/settings"
 	"github.com/strata-platform/strata/operator/engine/workdir"
@@ -50,6 +51,8 @@ type Engine struct {
 	shared atomic.Pointer[string]
 
 	crypters settings.Crypters
+
+	owners owners.Registry
 }
 
 // Run runs one operation. When ctx ends, Run lets pulumi stop gracefully: pulumi
@@ -100,6 +103,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
+	}
+	end, err := r.own(ctx, &e.owners)
+	defer end()
+	if err != nil {
+		return nil, err
 	}
 	stop, err := r.keepToken(ctx)
 	if err != nil {
@@ -184,6 +192,22 @@ func (r *run) state() backend.State {
 	return backend.State{
 		Backend: r.located, Parent: r.BackendFolder, Root: r.StateRoot, Project: r.Project, Stack: r.Stack, CloudProject: r.cloudProject(),
 	}
+}
+
+// own rejects a run that would create a database or a user of another stack. The caller calls end after the run.
+func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), err error) {
+	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
+		return func() {}, nil
+	}
+	declared, defaults, err := r.project.Databases(r.files)
+	if err != nil {
+		return func() {}, r.failure(ProjectInvalid, "%v", err)
+	}
+	end, err = registry.Begin(ctx, &owners.Run{Declared: declared, Defaults: defaults, Config: r.Config, State: r.state(), Named: r.Named})
+	if err != nil {
+		err = r.failure(Failed, "%v", err)
+	}
+	return end, err
 }
 
 // boundState rejects a state that is too large to be loaded.

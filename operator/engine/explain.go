@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/strata-platform/strata/operator/engine/message"
@@ -15,16 +14,17 @@ import (
 // explain rewrites the message of a failure so that it refers to files in the project's source. The run's folder no longer
 // exists when somebody reads the message.
 func (r *run) explain(failure *Error) {
-	where := message.InProgram(r.Program)
-	if r.Source != nil {
-		where = r.inFiles()
-		if found := schemaFault(failure); found != nil {
-			data, _ := project.ReadFile(r.files, r.project.File)
-			failure.Message = message.Place(r.project.File, message.LineOf(data, found.path...), found.message)
-			return
-		}
+	if r.Source == nil {
+		text := message.Explain(failure.Message, message.InProgram(r.Program))
+		failure.Message = r.relative(message.Properties(r.Program, text))
+		return
 	}
-	failure.Message = r.relative(message.Explain(failure.Message, where))
+	if path, fault := message.SchemaFault(failure.Message, failure.Log); fault != "" {
+		data, _ := project.ReadFile(r.files, r.project.File)
+		failure.Message = message.Place(r.project.File, message.LineOf(data, path...), fault)
+		return
+	}
+	failure.Message = r.relative(message.Explain(failure.Message, r.inFiles()))
 }
 
 // relative replaces paths in the run's folder with paths in the project's source.
@@ -54,32 +54,4 @@ func (r *run) inFiles() message.Locate {
 		}
 		return fmt.Sprintf("line %d: %s", line, fault)
 	}
-}
-
-// schemaError matches a line about a part of a project's file that violates pulumi's schema.
-var schemaError = regexp.MustCompile(`(?m)^\s*\* #/?(\S*?): (.+)$`)
-
-// atPath is a fault of the node at a path of keys.
-type atPath struct {
-	path    []string
-	message string
-}
-
-// schemaFault returns the innermost schema fault that pulumi lists for a project's file, or nil if it lists none. Faults of
-// the enclosing nodes only say that something inside is invalid.
-func schemaFault(failure *Error) *atPath {
-	if !strings.HasPrefix(failure.Message, "could not validate '") {
-		return nil
-	}
-	var found *atPath
-	for _, match := range schemaError.FindAllStringSubmatch(failure.Log, -1) {
-		if strings.HasPrefix(match[2], "doesn't validate with") || strings.HasSuffix(match[2], " failed") {
-			continue
-		}
-		keys := strings.FieldsFunc(match[1], func(c rune) bool { return c == '/' })
-		if found == nil || len(keys) > len(found.path) {
-			found = &atPath{keys, message.Below(strings.Join(keys, "."), match[2])}
-		}
-	}
-	return found
 }

@@ -57,12 +57,13 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
+	f.Add("a:b:C is not assignable from {x: {y: string}, z: List<a>} Cannot assign '{' to 'a:b:C': y: Missing required property 'y'", "resources: {r: {type: a:b/d:C, properties: {x: 1, z: 2}}}")
 	f.Fuzz(func(t *testing.T, text, program string) {
 		m := newMask(Request{Program: []byte(program)})
 		failure := &Error{Log: text, Message: "could not validate '" + text}
-		_ = schemaFault(failure)
+		_, _ = message.SchemaFault(failure.Message, failure.Log)
 		_ = failure.holders()
-		got := message.Shorten(message.Explain(message.Tidy(m.Apply(text)), message.InProgram([]byte(program))))
+		got := message.Shorten(message.Properties([]byte(program), message.Explain(message.Tidy(m.Apply(text)), message.InProgram([]byte(program)))))
 		if len(got) > message.Size+3 {
 			t.Errorf("%d bytes", len(got))
 		}

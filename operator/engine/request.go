@@ -129,6 +129,10 @@ type Request struct {
 	// returns an error, the run ends with that error.
 	Begin func(project string) error
 
+	// Named, if set, returns how users know another stack of the team, for the message about a database that this stack owns:
+	// for example "Stack shop". By default, the message contains the names of the project and the stack.
+	Named func(project, stack string) string
+
 	// Working, if set, gets the name and type of each resource that the operation has begun and not finished. The engine calls
 	// it every ReportEvery, and never after the operation has ended.
 	Working     func(resources []string)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/docstest"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -52,6 +53,8 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a cluster that fills in nothing", func(t *testing.T) { testUnfilled(t, c, team) })
+	t.Run("what a Stack leaves out", func(t *testing.T) { testDefaults(t, c) })
 	t.Run("every example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
 	t.Run("a program of a thousand resources", func(t *testing.T) { testLargeProgram(t, team) })
@@ -73,7 +76,8 @@ func testSecretsAsParameters(t *testing.T, asPlatform client.Client) {
 	}
 }
 
-// testExamples checks that the examples for teams pass with the defaults of teams.yaml.
+// testExamples checks that the examples for teams pass with the defaults of teams.yaml, and the one in the docs, which has to
+// stay short.
 func testExamples(t *testing.T, c *cluster) {
 	folders, err := filepath.Glob("../../examples/*/kustomization.yaml")
 	if err != nil || len(folders) == 0 {
@@ -85,6 +89,21 @@ func testExamples(t *testing.T, c *cluster) {
 			object.SetNamespace(ofExamples)
 			if err := apply(t.Context(), team, object, client.DryRunAll); err != nil {
 				t.Errorf("%s: %v", folder, err)
+			}
+		}
+	}
+	for _, block := range docstest.Blocks(t, "docs/reference/stack.md") {
+		if block.Name != "least" {
+			continue
+		}
+		if lines := strings.Count(block.Text, "\n"); lines > 40 {
+			t.Errorf("%d lines are a team's Program and Stack with a database, a user, a password and a Secret, want at most 40", lines)
+		}
+		for manifest := range strings.SplitSeq(block.Text, "---\n") {
+			object := parse(t, manifest)
+			object.SetNamespace(ofExamples)
+			if err := apply(t.Context(), team, object, client.DryRunAll); err != nil {
+				t.Errorf("docs/reference/stack.md: %v", err)
 			}
 		}
 	}

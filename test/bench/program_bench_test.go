@@ -32,7 +32,7 @@ func BenchmarkPushProgram(b *testing.B) {
 	var slowest []sighting
 	var worst time.Duration
 	for i := range pushes {
-		clone.commit("app-infra.yaml", "    user:\n", fmt.Sprintf("    shop%[1]d:\n      type: gcp:sql:Database\n      properties:\n        name: web_shop%[1]d\n        instance: ${instance}\n    user:\n", i))
+		clone.commit("app-infra.yaml", "    user:\n", fmt.Sprintf("    shop%[1]d:\n      type: gcp:sql:Database\n      properties:\n        name: web_shop%[1]d\n        instance: ${platform:instance}\n    user:\n", i))
 		seen := watchProgram(b, p, clone.git("rev-parse", "HEAD"))
 		began := time.Now()
 		clone.git("push", "--quiet")

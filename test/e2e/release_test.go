@@ -88,6 +88,8 @@ func checkSums(t *testing.T, dist string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plugin := "pulumi-resource-strata-" + buildinfo.Version + "-" + runtime.GOOS + "-" + runtime.GOARCH
+	contentOf(t, dist, plugin+".tar.gz")
 	list := string(contentOf(t, dist, "SHA256SUMS"))
 	for _, entry := range entries {
 		sum := sha256.Sum256(contentOf(t, dist, entry.Name()))
@@ -95,7 +97,7 @@ func checkSums(t *testing.T, dist string) {
 			t.Errorf("SHA256SUMS does not contain %s", line)
 		}
 	}
-	if len(entries) != 6 {
+	if len(entries) != 8 {
 		t.Errorf("the release contains %v", entries)
 	}
 }

@@ -31,6 +31,7 @@ type message struct {
 	// Path is the path that the process needs.
 	Path     string
 	Problems []lint.Problem
+	Built    Built
 }
 
 // need is the kind of data that the process needs about a path.
@@ -115,25 +116,25 @@ func (p *process) end() {
 	_ = p.cell.Wait() // The error says that the process was killed.
 }
 
-// ask sends a request, answers the process's questions about the repository, and returns the problems that it finds.
-func (p *process) ask(repository fs.FS, asked request) ([]lint.Problem, error) {
+// ask sends a request, answers the process's questions about the repository, and returns the result.
+func (p *process) ask(repository fs.FS, asked request) (message, error) {
 	if p.says.Encode(asked) != nil {
-		return nil, p.ended()
+		return message{}, p.ended()
 	}
 	for {
 		var said message
 		if p.hears.Decode(&said) != nil {
-			return nil, p.ended()
+			return message{}, p.ended()
 		}
 		if said.Needs == done {
-			return said.Problems, nil
+			return said, nil
 		}
 		found, err := look(repository, said.Needs, said.Path)
 		if err != nil {
-			return nil, fmt.Errorf("read %q: %w", said.Path, err)
+			return message{}, fmt.Errorf("read %q: %w", said.Path, err)
 		}
 		if p.says.Encode(found) != nil {
-			return nil, p.ended()
+			return message{}, p.ended()
 		}
 	}
 }

@@ -13,10 +13,12 @@ import (
 	"path"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fluxcd/pkg/kustomize"
+	securefs "github.com/fluxcd/pkg/kustomize/filesys"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/lint"
@@ -61,11 +63,11 @@ func serve(folder string, in io.Reader, out io.Writer) error {
 		if err := boundProcessor(asked.Limits.Processor); err != nil {
 			return err
 		}
-		problems, err := judge(folder, repository, asked)
+		result, err := judge(folder, repository, asked)
 		if err != nil {
 			return err
 		}
-		if err := repository.says.Encode(message{Problems: problems}); err != nil {
+		if err := repository.says.Encode(result); err != nil {
 			return err
 		}
 	}
@@ -104,49 +106,80 @@ func boundProcessor(more time.Duration) error {
 	return nil
 }
 
-func judge(folder string, repository fs.FS, asked request) ([]lint.Problem, error) {
+func judge(folder string, repository fs.FS, asked request) (message, error) {
 	if asked.Sync == nil {
-		return lint.Check(repository, asked.Limits.Files)
+		problems, err := lint.Check(repository, asked.Limits.Files)
+		return message{Problems: problems}, err
 	}
 	var spec map[string]any
 	if err := json.Unmarshal(asked.Sync, &spec); err != nil {
-		return nil, err
+		return message{}, err
 	}
 	artifact, err := unpack(folder, repository)
 	if artifact != "" {
 		defer os.RemoveAll(artifact)
 	}
 	if err != nil {
-		return []lint.Problem{{File: "The repository", Reason: "cannot be unpacked: " + err.Error()}}, nil
+		return problem("The repository", "cannot be unpacked: "+err.Error()), nil
 	}
 	name, _ := spec["path"].(string)
 	name = path.Join("/", name)
-	objects, bytes, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec)
-	if err != nil {
-		return nil, nil //nolint:nilerr // The build fails in the same way in the cluster.
-	}
-	var reason string
+	made, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec)
 	switch {
-	case objects > asked.Limits.Objects:
-		reason = fmt.Sprintf("builds %d objects, more than the limit of %d", objects, asked.Limits.Objects)
-	case bytes > asked.Limits.Bytes:
-		reason = fmt.Sprintf("builds %d MB, more than the limit of %d MB", bytes>>20, asked.Limits.Bytes>>20)
-	default:
-		return nil, nil
+	case err != nil:
+		// The build fails in the same way in the cluster.
+		return message{Built: Built{Failure: failure(artifact, err)}}, nil
+	case made.objects > asked.Limits.Objects:
+		return problem("Folder ."+name, fmt.Sprintf("builds %d objects, more than the limit of %d", made.objects, asked.Limits.Objects)), nil
+	case made.bytes > asked.Limits.Bytes:
+		return problem("Folder ."+name, fmt.Sprintf("builds %d MB, more than the limit of %d MB", made.bytes>>20, asked.Limits.Bytes>>20)), nil
 	}
-	return []lint.Problem{{File: "Folder ." + name, Reason: reason}}, nil
+	return message{Built: Built{Unlisted: made.unlisted}}, nil
 }
 
-// build builds a folder as kustomize-controller does, and returns the number of objects and the size of their YAML.
-func build(artifact, folder string, spec map[string]any) (objects int, bytes int64, err error) {
+// failure returns the error of a build without the folder of the artifact, and with the line of the file if the file is not
+// valid YAML.
+func failure(artifact string, err error) string {
+	real, failed := filepath.EvalSymlinks(artifact)
+	if failed != nil {
+		real = artifact
+	}
+	text := strings.NewReplacer(artifact+"/", "", real+"/", "", artifact, "", real, "").Replace(err.Error())
+	return strings.ToValidUTF8(inFile(artifact, text), "?")
+}
+
+// problem returns a result with one problem.
+func problem(file, reason string) message {
+	return message{Problems: []lint.Problem{{File: file, Reason: reason}}}
+}
+
+// result describes a build: the number of its objects, the size of their YAML, and the manifests that it does not read.
+type result struct {
+	objects  int
+	bytes    int64
+	unlisted []string
+}
+
+// build builds a folder as kustomize-controller does.
+func build(artifact, folder string, spec map[string]any) (result, error) {
 	sync := unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	if _, err := kustomize.NewGenerator(artifact, sync).WriteFile(folder); err != nil {
-		return 0, 0, err
+		return result{}, err
 	}
-	built, err := kustomize.SecureBuild(artifact, folder, false)
+	// This is kustomize.SecureBuild without remote bases, with a file system that remembers the files that it reads.
+	secure, err := securefs.MakeFsOnDiskSecure(artifact)
 	if err != nil {
-		return 0, 0, err
+		return result{}, err
+	}
+	read := &remembering{FileSystem: secure, read: map[string]bool{}}
+	built, err := kustomize.Build(read, folder)
+	if err != nil {
+		return result{}, err
 	}
 	text, err := built.AsYaml()
-	return built.Size(), int64(len(text)), err
+	if err != nil {
+		return result{}, err
+	}
+	unlisted, err := read.unread(artifact)
+	return result{objects: built.Size(), bytes: int64(len(text)), unlisted: unlisted}, err
 }

@@ -61,36 +61,53 @@ func Start(ctx context.Context, folder string, limits Limits) (*Trial, error) {
 // Close ends the process.
 func (t *Trial) Close() { t.process.end() }
 
+// Built describes the trial of one sync, for the author of the commit.
+type Built struct {
+	// Failure is the error of a build that fails in the cluster, too; empty if the build succeeds.
+	Failure string
+	// Unlisted are the files that contain objects of Kubernetes and that the build does not read, because they are outside of
+	// its folder or no kustomization file lists them. At most MostUnlisted, sorted, as paths in the repository. Empty after a
+	// failure.
+	Unlisted []string
+}
+
+// MostUnlisted is the maximum number of files in Built.Unlisted.
+const MostUnlisted = 1000
+
 // Check returns the problems that lint.Check finds in the files of a commit. A check that exceeds the limits is a problem,
 // and ends the process: the trial then cannot be used any more. The error is that of ctx, or of a repository that cannot be read.
 func (t *Trial) Check(repository fs.FS) ([]lint.Problem, error) {
-	return t.judge(repository, request{Limits: t.limits}, "check")
+	result, err := t.judge(repository, request{Limits: t.limits}, "check")
+	return result.Problems, err
 }
 
-// Build builds a commit for each sync as Flux does. It returns the builds that exceed the limits. A build that fails is not
-// a problem: it fails in the same way in the cluster, where the status of the Kustomization contains the reason.
-func (t *Trial) Build(repository fs.FS, syncs []Sync) ([]lint.Problem, error) {
+// Build builds a commit for each sync as Flux does. It returns the builds that exceed the limits, or what it knows of each
+// build. A build that fails is not a problem: it fails in the same way in the cluster, where the status of the Kustomization
+// contains the reason.
+func (t *Trial) Build(repository fs.FS, syncs []Sync) ([]lint.Problem, []Built, error) {
+	var all []Built
 	for _, sync := range syncs {
 		spec, err := json.Marshal(sync)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		problems, err := t.judge(repository, request{Limits: t.limits, Sync: spec}, "build")
-		if err != nil || len(problems) > 0 {
-			return problems, err
+		result, err := t.judge(repository, request{Limits: t.limits, Sync: spec}, "build")
+		if err != nil || len(result.Problems) > 0 {
+			return result.Problems, nil, err
 		}
+		all = append(all, result.Built)
 	}
-	return nil, nil
+	return nil, all, nil
 }
 
-func (t *Trial) judge(repository fs.FS, asked request, what string) ([]lint.Problem, error) {
-	problems, err := t.process.ask(repository, asked)
+func (t *Trial) judge(repository fs.FS, asked request, what string) (message, error) {
+	result, err := t.process.ask(repository, asked)
 	var ended *endedError
 	switch {
 	case t.process.ctx.Err() != nil:
-		return nil, t.process.ctx.Err()
+		return message{}, t.process.ctx.Err()
 	case errors.As(err, &ended):
-		return []lint.Problem{{File: "The repository", Reason: ended.reason(what, t.limits)}}, nil
+		return message{Problems: []lint.Problem{{File: "The repository", Reason: ended.reason(what, t.limits)}}}, nil
 	}
-	return problems, err
+	return result, err
 }

@@ -3,6 +3,8 @@ package trial_test
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -44,7 +46,7 @@ func try(t *testing.T, files map[string]string, path string, limits trial.Limits
 	if len(problems) > 0 {
 		return "check: " + problems[0].String()
 	}
-	problems, err = judge.Build(tree, []trial.Sync{{"path": path, "targetNamespace": "team-web"}})
+	problems, _, err = judge.Build(tree, []trial.Sync{{"path": path, "targetNamespace": "team-web"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +203,58 @@ func TestTrial(t *testing.T) {
 				t.Errorf("the result is %.300s, want %s", got, each.want)
 			}
 		})
+	}
+}
+
+func TestABuildNamesTheManifestsThatItDoesNotRead(t *testing.T) {
+	other := strings.Replace(object, "name: a", "name: b", 1)
+	many := map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}
+	for i := range trial.MostUnlisted + 100 {
+		many[fmt.Sprintf("m%d.yaml", i)] = object
+	}
+	judge, err := trial.Start(t.Context(), t.TempDir(), testLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer judge.Close()
+	for name, each := range map[string]struct {
+		files   map[string]string
+		path    string
+		want    []string
+		failure string
+	}{
+		"every file is listed":             {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}, "", nil, ""},
+		"a file is not listed":             {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object, "b.yaml": other}, "", []string{"b.yaml"}, ""},
+		"a file with ordinary lines":       {map[string]string{"kustomization.yaml": "resources: []", "b.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"}, "", []string{"b.yml"}, ""},
+		"Flux lists every file itself":     {map[string]string{"a.yaml": object, "deep/b.yaml": other}, "", nil, ""},
+		"a folder that is not listed":      {map[string]string{"kustomization.yaml": "resources: [a]", "a/kustomization.yaml": "resources: [a.yaml]", "a/a.yaml": object, "b/b.yaml": other}, "", []string{"b/b.yaml"}, ""},
+		"a file outside of the folder":     {map[string]string{"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": object, "b.yaml": other}, "./app", []string{"b.yaml"}, ""},
+		"a file of a generator":            {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: x, files: [b.yaml]}]", "b.yaml": other}, "", nil, ""},
+		"a file that contains no object":   {map[string]string{"kustomization.yaml": "resources: []", "values.yaml": "image: x\nkind: y\n"}, "", nil, ""},
+		"a file that Flux ignores":         {map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "/b.yaml", "b.yaml": other}, "", nil, ""},
+		"a build that fails":               {map[string]string{"kustomization.yaml": "resources: [c.yaml]", "b.yaml": other}, "", nil, "c.yaml"},
+		"a document that is not YAML":      {map[string]string{"a.yaml": "a: b\n---\nc: d\n---\ne: f\nx: [\n"}, "", nil, "a.yaml"},
+		"a second document that is broken": {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n---\n" + "e: f\nx: [\n"}, "", nil, "a.yaml is not valid YAML: did not find expected node content (line 4)"},
+		"a name with an escape sequence":   {map[string]string{"kustomization.yaml": "resources: []", "\x1b[2J.yaml": other}, "", []string{"\x1b[2J.yaml"}, ""},
+		"more files than the result names": {many, "", nil, ""},
+	} {
+		problems, built, err := judge.Build(repository(each.files), []trial.Sync{{"path": each.path}})
+		if err != nil || len(problems) > 0 || len(built) != 1 {
+			t.Fatalf("%s: %v, %v, %v", name, problems, built, err)
+		}
+		got := built[0]
+		if len(each.files) > trial.MostUnlisted {
+			if len(got.Unlisted) != trial.MostUnlisted {
+				t.Errorf("%s: %d files are named", name, len(got.Unlisted))
+			}
+			continue
+		}
+		if strings.Contains(got.Failure, "artifact-") || strings.Contains(got.Failure, os.TempDir()) {
+			t.Errorf("%s: the failure names a folder of the trial: %s", name, got.Failure)
+		}
+		if !slices.Equal(got.Unlisted, each.want) || !strings.Contains(got.Failure, each.failure) || (got.Failure == "") != (each.failure == "") {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 )
@@ -15,8 +14,9 @@ import (
 // FirstTeamFiles is the folder of a clone that contains the first files of a team's repository.
 const FirstTeamFiles = "examples/wordpress"
 
-// firstTeamAccounts are the files that contain the team's account.
-var firstTeamAccounts = []string{"app-infra.yaml", "wordpress.yaml"}
+// firstTeamProgram is the file that contains the database's user, and firstTeamAccount the one that contains the team's
+// account.
+const firstTeamProgram, firstTeamAccount = "app-infra.yaml", "wordpress.yaml"
 
 // accountField matches the line with the team's account.
 var accountField = regexp.MustCompile(`(?m)^( +serviceAccountName: ).*$`)
@@ -52,14 +52,14 @@ func writeFirstFiles(example fs.FS, folder, team string) error {
 		if err != nil {
 			return err
 		}
-		if entry.Name() == firstTeamAccounts[0] {
+		if entry.Name() == firstTeamProgram {
 			if !databaseUser.Match(content) {
 				return fmt.Errorf("%s of %s names no database user %s", entry.Name(), FirstTeamFiles, exampleTeam)
 			}
 			content = databaseUser.ReplaceAll(content, own)
 		}
 		content = exampleWord.ReplaceAll(content, []byte(team+`${1}`))
-		if slices.Contains(firstTeamAccounts, entry.Name()) {
+		if entry.Name() == firstTeamAccount {
 			if !accountField.Match(content) {
 				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), FirstTeamFiles)
 			}

@@ -53,10 +53,9 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 		if err := writeFirstFiles(os.DirFS(example(t)), folder, team); err != nil {
 			t.Fatal(err)
 		}
-		stack := text(t, filepath.Join(folder, "app-infra.yaml"), "Stack", "spec", "serviceAccountName")
 		pod := text(t, filepath.Join(folder, "wordpress.yaml"), "Deployment", "spec", "template", "spec", "serviceAccountName")
-		if stack != team || pod != team {
-			t.Errorf("in the repository of team %s the Stack runs as %q and the pod as %q", team, stack, pod)
+		if pod != team {
+			t.Errorf("in the repository of team %s the pod runs as %q", team, pod)
 		}
 		database := text(t, filepath.Join(folder, "app-infra.yaml"), "Program", "program", "resources", "database", "properties", "name")
 		user := text(t, filepath.Join(folder, "app-infra.yaml"), "Program", "program", "resources", "user", "properties", "name")
@@ -101,10 +100,10 @@ func TestExampleWithoutAnAccountFillsNoRepository(t *testing.T) {
 	if err := os.CopyFS(changed, os.DirFS(example(t))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(changed, "app-infra.yaml"), []byte("    name: web\nkind: Stack\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(changed, "wordpress.yaml"), []byte("kind: Deployment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFirstFiles(os.DirFS(changed), t.TempDir(), "api"); err == nil || !strings.Contains(err.Error(), "app-infra.yaml of examples/wordpress sets no serviceAccountName") {
+	if err := writeFirstFiles(os.DirFS(changed), t.TempDir(), "api"); err == nil || !strings.Contains(err.Error(), "wordpress.yaml of examples/wordpress sets no serviceAccountName") {
 		t.Errorf("error %v, want one that names the file and the field", err)
 	}
 }

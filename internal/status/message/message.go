@@ -20,6 +20,11 @@ var (
 	noFile = regexp.MustCompile(`accumulating resources from '([^']+)': open [^:]*: no such file or directory`)
 	// noFolder matches the error about a path of a sync that does not exist in its source.
 	noFolder = regexp.MustCompile(`kustomization path not found: stat (\S+): no such file or directory`)
+	// registered matches the error about two objects with the same kind and name: the file, the kind with its version and
+	// group, and the name, which may have a namespace.
+	registered = regexp.MustCompile(`may not add resource with an already registered id: (\w+)\.\S*?/([^.\s]+(?:\.[^.\s\[]+)*)\.\[(\S*?)\]`)
+	// accumulating matches the file of an error.
+	accumulating = regexp.MustCompile(`accumulating resources from '([^']+)'`)
 	// dryRun matches the error about an object that the API server rejected. Flux then applies none of the objects.
 	dryRun = regexp.MustCompile(`^(\w+)/(?:([^/\s]+)/)?(\S+) (?:dry-run|apply) failed(?: \((\w+)\))?: (.*)$`)
 	// refused matches an admission policy's denial.
@@ -46,6 +51,13 @@ func Build(message string) string {
 	}
 	if m := noFile.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("kustomization.yaml lists %s, which does not exist", m[1])
+	}
+	if m := registered.FindStringSubmatch(message); m != nil {
+		file := "the folder"
+		if at := accumulating.FindStringSubmatch(message); at != nil {
+			file = at[1]
+		}
+		return fmt.Sprintf("%s contains %s %s a second time: rename or remove one of the two", file, m[1], m[2])
 	}
 	message = folder.ReplaceAllString(message, "")
 	if m := noFolder.FindStringSubmatch(message); m != nil {

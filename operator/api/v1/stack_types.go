@@ -57,7 +57,8 @@ type StackSpec struct {
 	// stack is the name of the Pulumi stack, optionally qualified by its
 	// organization: <org>/<stack>. Once the stack may have resources, the embedded
 	// operator rejects another name, another project or another backend, because the
-	// change would leave the resources behind.
+	// change would leave the resources behind. In a team's namespace it may be missing:
+	// the platform fills in the Stack's own name.
 	Stack string `json:"stack"`
 
 	// backend is the address of the state backend, for example
@@ -72,12 +73,15 @@ type StackSpec struct {
 	SecretsProvider string `json:"secretsProvider,omitempty"`
 
 	// serviceAccountName is the Kubernetes identity of the run: a service account
-	// in the Stack's namespace. The default is the service account default.
+	// in the Stack's namespace. The default is the service account default. In a team's
+	// namespace the platform fills in the team's account.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
 	// envRefs sets environment variables of the run, each from a Secret in the
-	// Stack's namespace or from a literal.
+	// Stack's namespace or from a literal. In a team's namespace the platform adds the
+	// keys of the Secret strata-context that are missing: backend, passphrase, Google
+	// identity, project and region.
 	EnvRefs map[string]ResourceRef `json:"envRefs,omitempty"`
 
 	// envs lists ConfigMaps. Each key becomes an environment variable.
@@ -104,7 +108,8 @@ type StackSpec struct {
 	Config map[string]apiextensionsv1.JSON `json:"config,omitempty"`
 
 	// configRef sets config keys from ConfigMaps in the Stack's namespace. It
-	// takes precedence over config.
+	// takes precedence over config. In a team's namespace the platform adds
+	// platform:instance, the Cloud SQL instance, if the Stack does not set this key.
 	// +optional
 	ConfigRef map[string]ConfigMapRef `json:"configRef,omitempty"`
 
@@ -167,7 +172,8 @@ type StackSpec struct {
 	ResyncFrequencySeconds int64 `json:"resyncFrequencySeconds,omitempty"`
 
 	// destroyOnFinalize destroys the stack's resources before a deletion of this object
-	// completes. Without destroyOnFinalize, or with preview, the resources stay.
+	// completes. Without destroyOnFinalize, or with preview, the resources stay. In a
+	// team's namespace the platform sets it for a new Stack that does not say anything.
 	DestroyOnFinalize bool `json:"destroyOnFinalize,omitempty"`
 
 	// runProgram runs the program for a destroy, for example because the program sets

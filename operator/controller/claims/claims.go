@@ -5,6 +5,7 @@ package claims
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -173,4 +174,19 @@ func (c *Claims) Forget(stack types.NamespacedName) {
 	claimed, unlock := c.lock(stack.Namespace)
 	defer unlock()
 	delete(claimed.fresh, stack.Name)
+}
+
+// Owner returns how users know the Stack of a namespace that holds a Pulumi stack: "Stack NAME", or "" if there is none.
+func (c *Claims) Owner(ctx context.Context, namespace, project, stack string) string {
+	var cached v1.StackList
+	if err := c.cache.List(ctx, &cached, client.InNamespace(namespace)); err != nil {
+		return ""
+	}
+	for i := range cached.Items {
+		held := cached.Items[i].Status.ProjectInfo
+		if held != nil && held.Name == project && held.Stack[strings.LastIndexByte(held.Stack, '/')+1:] == stack {
+			return "Stack " + cached.Items[i].Name
+		}
+	}
+	return ""
 }

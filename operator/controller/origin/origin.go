@@ -105,7 +105,7 @@ func (s *search) inlineProgram(ctx context.Context, name string) (*Program, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := program.Check(object, content, program.ConfigKeys(&s.stack.Spec)); err != nil {
+	if err := program.Check(object, program.ConfigKeys(&s.stack.Spec)); err != nil {
 		return nil, stall.Unavailable("Program %s: %v", key, err)
 	}
 	return &Program{Project: name, Revision: revision, Content: content}, nil

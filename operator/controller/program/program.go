@@ -43,9 +43,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		Type: v1.ReadyCondition, Status: metav1.ConditionTrue, Reason: v1.ReadyCompletedReason,
 		Message: "the program is well formed", ObservedGeneration: program.Generation,
 	}
-	content, _, err := ProjectFile(program)
+	_, _, err := ProjectFile(program)
 	if err == nil {
-		err = Check(program, content, nil)
+		err = Check(program, nil)
 	}
 	if err != nil {
 		// A Stack may set config keys that the program does not declare.
@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if listErr != nil {
 			return reconcile.Result{}, listErr
 		}
-		err = Check(program, content, config)
+		err = Check(program, config)
 	}
 	if err != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.NotReadyStalledReason, err.Error()
@@ -98,26 +98,26 @@ func ConfigKeys(spec *v1.StackSpec) []string {
 }
 
 // Check returns the first fault that the CRD's schema cannot detect. The error
-// has the fault's path, and its line in content, which is the Program as a project. The
-// program may refer to the keys in config in addition to those that it declares.
-func Check(program *v1.Program, content []byte, config []string) error {
+// has the fault's path. The program may refer to the keys in config in addition to those
+// that it declares.
+func Check(program *v1.Program, config []string) error {
 	spec := program.Program
 	for _, name := range slices.Sorted(maps.Keys(spec.Configuration)) {
 		if c := spec.Configuration[name]; c.Type == "" && c.Default == nil {
-			return (&fault{path: []string{"configuration", name}, message: "set type, default or both"}).at(content)
+			return (&fault{path: []string{"configuration", name}, message: "set type, default or both"}).err()
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Resources)) {
 		// Pulumi silently ignores such a resource.
 		if kind := spec.Resources[name].Type; !strings.Contains(kind, ":") {
 			message := fmt.Sprintf("%q names no package: write the package first, as in kubernetes:apps/v1:Deployment", kind)
-			return (&fault{path: []string{"resources", name, "type"}, message: message}).at(content)
+			return (&fault{path: []string{"resources", name, "type"}, message: message}).err()
 		}
 		if r := spec.Resources[name]; r.Get != nil && len(r.Properties) > 0 {
-			return (&fault{path: []string{"resources", name}, message: "get reads an existing resource and excludes properties: remove one of them"}).at(content)
+			return (&fault{path: []string{"resources", name}, message: "get reads an existing resource and excludes properties: remove one of them"}).err()
 		}
 	}
-	return checkReferences(spec, content, config)
+	return checkReferences(spec, config)
 }
 
 // ProjectFile returns a Program as the Pulumi.yaml of a project, and its revision. The

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 // fault is a fault of a program and its path.
@@ -19,49 +18,14 @@ type fault struct {
 	message string
 }
 
-// at returns the fault as an error, with its line in the program's Pulumi.yaml.
-func (f *fault) at(content []byte) error {
-	where := "program." + strings.Join(f.path, ".")
-	if line := lineOf(content, f.path); line > 0 {
-		return fmt.Errorf("%s: %s (line %d of the Program as Pulumi.yaml)", where, f.message, line)
-	}
-	return fmt.Errorf("%s: %s", where, f.message)
-}
-
-// lineOf returns the line of the node at a path, or of the deepest existing node on the
-// path.
-func lineOf(content []byte, path []string) int {
-	var document yaml.Node
-	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
-		return 0
-	}
-	node, line := document.Content[0], 0
-	for _, step := range path {
-		var next *yaml.Node
-		switch node.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(node.Content); i += 2 {
-				if node.Content[i].Value == step {
-					next, line = node.Content[i+1], node.Content[i].Line
-				}
-			}
-		case yaml.SequenceNode:
-			if i, err := strconv.Atoi(step); err == nil && i < len(node.Content) {
-				next = node.Content[i]
-				line = next.Line
-			}
-		}
-		if next == nil {
-			break
-		}
-		node = next
-	}
-	return line
+// err returns the fault as an error.
+func (f *fault) err() error {
+	return fmt.Errorf("program.%s: %s", strings.Join(f.path, "."), f.message)
 }
 
 // checkReferences returns the first ${...} that refers to nothing or has no end. config
 // lists keys that the program need not declare.
-func checkReferences(spec v1.ProgramSpec, content []byte, config []string) error {
+func checkReferences(spec v1.ProgramSpec, config []string) error {
 	// "pulumi" holds properties of the run, such as the stack's name.
 	known := map[string]bool{"pulumi": true}
 	for name := range spec.Resources {
@@ -84,7 +48,7 @@ func checkReferences(spec v1.ProgramSpec, content []byte, config []string) error
 	}
 	for _, part := range []string{"variables", "resources", "outputs"} {
 		if found := findFault(program[part], []string{part}, known); found != nil {
-			return found.at(content)
+			return found.err()
 		}
 	}
 	return nil
@@ -93,8 +57,8 @@ func checkReferences(spec v1.ProgramSpec, content []byte, config []string) error
 func findFault(value any, path []string, known map[string]bool) *fault {
 	switch value := value.(type) {
 	case string:
-		if message := brokenReference(value, known); message != "" {
-			return &fault{path, message}
+		if text := brokenReference(value, known); text != "" {
+			return &fault{path, text}
 		}
 	case []any:
 		for i, member := range value {
@@ -139,7 +103,8 @@ func brokenReference(text string, known map[string]bool) string {
 			return "${} refers to nothing: name a resource, a variable or a config key"
 		}
 		if !known[name] {
-			return fmt.Sprintf("%q could not be found: there is no resource, variable or config key of that name", name)
+			return fmt.Sprintf("%q could not be found: there is no resource, variable or config key of that name%s", name,
+				message.DidYouMean(name, slices.Collect(maps.Keys(known))))
 		}
 	}
 }

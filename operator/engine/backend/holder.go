@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -52,4 +53,17 @@ func (s State) teamHolds(ctx context.Context, team, own, kind, id string, budget
 		return !found
 	})
 	return found
+}
+
+// EachOther calls see with the project, the stack and the state of each other stack in the folder in which the file backends
+// of the stack's team lie, until see returns false. For backends other than file backends it calls see for none.
+func (s State) EachOther(ctx context.Context, see func(project, stack string, state []byte) bool) {
+	if s.Folder == "" {
+		return
+	}
+	own := filepath.ToSlash(filepath.Join(s.Folder, stateBase(s.Project, s.base())))
+	_ = eachOther(ctx, s.Parent, own, maxStateBytes, func(file string, state []byte, err error) bool {
+		base, _ := trimState(file)
+		return err != nil || see(path.Base(path.Dir(base)), path.Base(base), state)
+	})
 }

@@ -29,6 +29,10 @@ func TestFaultNamesResourceAndCause(t *testing.T) {
 			[]event{diag("", "info#err", "\x1b[31mError\x1b[0m: nope does not exist\n"), diag("", "info#err", "  on Pulumi.yaml line 8:\n")},
 			"nope does not exist on Pulumi.yaml line 8:",
 		},
+		"a warning that no author of a Program can obey": {
+			[]event{diag("", "info#err", "Warning: Pulumi.yaml: root-level `configuration` field is deprecated; please use `config` instead.\n"), diag("", "info#err", "Error: nope\n")},
+			"nope",
+		},
 		"without events there is no description": {nil, ""},
 	}
 	for name, c := range cases {

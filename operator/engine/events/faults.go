@@ -16,6 +16,10 @@ const mostFaults = 100
 // shows only the beginning of a message.
 const longestFault = 64 << 10
 
+// deprecated begins a warning that the language host for YAML prints about each Program with configuration. The field of a
+// Program has this name and no other, so its author cannot obey the warning.
+const deprecated = "Warning: Pulumi.yaml: root-level `configuration` field is deprecated"
+
 // faults collects messages of the engine, the providers and the program.
 type faults struct {
 	// own holds errors of resources, general holds other errors, and program holds what
@@ -46,6 +50,7 @@ func (f *faults) add(d *diagnostic, mask *message.Mask) {
 		keep(&f.own, ResourceName(d.URN)+": "+text)
 	case d.Severity == "error":
 		keep(&f.general, text)
+	case d.Severity == "info#err" && strings.HasPrefix(text, deprecated):
 	case d.Severity == "info#err":
 		keep(&f.program, text)
 	}

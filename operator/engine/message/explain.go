@@ -46,12 +46,10 @@ var advice = []struct {
 // Locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
 type Locate func(name string, line int, fault string) string
 
-// InProgram locates faults in a Program. The author of a Program has not seen the Pulumi.yaml that the operator writes, so
-// the message gives the path of keys first.
+// InProgram locates faults in a Program by their path of keys. The author of a Program has not seen the Pulumi.yaml that the
+// operator writes, so its lines are of no use.
 func InProgram(content []byte) Locate {
-	return func(_ string, line int, fault string) string {
-		return fmt.Sprintf("%s (line %d of the Program as Pulumi.yaml)", Below(PathOf(content, line), fault), line)
-	}
+	return func(_ string, line int, fault string) string { return Below(PathOf(content, line), fault) }
 }
 
 // Below prefixes a fault with the path of keys of its node, unless the path is empty.

@@ -113,6 +113,25 @@ func (p *Project) Offence(root *os.Root, allowed *Allowed) error {
 	if err != nil {
 		return err
 	}
+	document, file, err := p.program(root)
+	if err != nil {
+		return err
+	}
+	if document != nil {
+		if found := undeclarable(document, allowed); found != nil {
+			found.File = file
+			return found
+		}
+	}
+	return declaredPackages(root, dir)
+}
+
+// program returns the program in YAML and its file, or nil if there is none.
+func (p *Project) program(root *os.Root) (document *yaml.Node, file string, err error) {
+	dir, err := p.ProgramFolder(root)
+	if err != nil {
+		return nil, "", err
+	}
 	for _, name := range ProgramFiles {
 		file := path.Join(dir, name)
 		data, err := ReadFile(root, file)
@@ -120,19 +139,15 @@ func (p *Project) Offence(root *os.Root, allowed *Allowed) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("its %s cannot be read: %w", file, err)
+			return nil, "", fmt.Errorf("its %s cannot be read: %w", file, err)
 		}
-		var document yaml.Node
-		if err := yaml.Unmarshal(data, &document); err != nil {
-			return fmt.Errorf("its %s is not valid: %s", file, message.YAMLFault(err))
+		document = &yaml.Node{}
+		if err := yaml.Unmarshal(data, document); err != nil {
+			return nil, "", fmt.Errorf("its %s is not valid: %s", file, message.YAMLFault(err))
 		}
-		if found := undeclarable(&document, allowed); found != nil {
-			found.File = file
-			return found
-		}
-		break
+		return document, file, nil
 	}
-	return declaredPackages(root, dir)
+	return nil, "", nil
 }
 
 // ProgramFolder returns the folder from which the language host reads the program.

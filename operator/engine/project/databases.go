@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -105,6 +106,73 @@ func (a *Allowed) wrongName(name string, limit int) string {
 		return "is too long or has other characters"
 	case !own:
 		return "only team " + first + " may use"
+	}
+	return ""
+}
+
+// Types of the resources that [Project.Databases] returns, as states write them.
+const (
+	DatabaseType = "gcp:sql/database:Database"
+	UserType     = "gcp:sql/user:User"
+)
+
+// Database is a database, or a user of databases, that a program declares.
+type Database struct {
+	// Resource is the logical name, and Type DatabaseType or UserType.
+	Resource, Type string
+
+	// Name and Instance are texts, which may contain references such as ${instance}. They are empty for other values.
+	Name, Instance string
+}
+
+// Databases returns the databases and users that a program in YAML declares, and the default values of its config keys, as
+// text. For programs in other languages, and for resources that the program only reads, it returns none.
+func (p *Project) Databases(root *os.Root) (declared []Database, defaults map[string]string, err error) {
+	if p.Language() != YAML {
+		return nil, nil, nil
+	}
+	document, _, err := p.program(root)
+	if err != nil || document == nil || len(document.Content) == 0 {
+		return nil, nil, err
+	}
+	file := document.Content[0]
+	for _, resources := range append(members(file, "resources"), componentResources(file)...) {
+		for i := 0; resources.Kind == yaml.MappingNode && i+1 < len(resources.Content); i += 2 {
+			resource := resources.Content[i+1]
+			found := Database{Resource: resources.Content[i].Value}
+			for _, kind := range members(resource, "type") {
+				if databaseType.MatchString(kind.Value) {
+					found.Type = DatabaseType
+				} else if userType.MatchString(kind.Value) {
+					found.Type = UserType
+				}
+			}
+			if found.Type == "" || len(members(resource, "get")) > 0 {
+				continue
+			}
+			for _, properties := range members(resource, "properties") {
+				found.Name, found.Instance = textOf(properties, "name"), textOf(properties, "instance")
+			}
+			declared = append(declared, found)
+		}
+	}
+	defaults = map[string]string{}
+	for _, section := range append(members(file, "configuration"), members(file, "config")...) {
+		for i := 0; section.Kind == yaml.MappingNode && i+1 < len(section.Content); i += 2 {
+			if value := textOf(section.Content[i+1], "default"); value != "" {
+				defaults[section.Content[i].Value] = value
+			}
+		}
+	}
+	return declared, defaults, nil
+}
+
+// textOf returns the value of a key if it is plain text, and otherwise "".
+func textOf(node *yaml.Node, key string) string {
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if value := node.Content[i+1]; node.Content[i].Value == key && value.Kind == yaml.ScalarNode {
+			return value.Value
+		}
 	}
 	return ""
 }

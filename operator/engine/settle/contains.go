@@ -2,9 +2,11 @@ package settle
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // maxContained bounds how many resources of one state Contains and EachResource decode. A state can hold millions of empty
@@ -31,6 +33,36 @@ func Contains(ctx context.Context, file []byte, typ, id, project string) bool {
 // before.
 func EachResource(ctx context.Context, file []byte, see func(typ string, inputs map[string]any) bool) error {
 	return each(ctx, file, func(r resource) bool { return see(r.text("type"), r.object("inputs")) })
+}
+
+// EachNamed calls see with the type, the name and the instance of each database and user on an instance of Cloud SQL in a
+// state file, until see returns false. They come from the ID of the resource, because its inputs may be encrypted, and from
+// its inputs if it has no ID. The file is untrusted.
+func EachNamed(ctx context.Context, file []byte, see func(typ, name, instance string) bool) {
+	_ = each(ctx, file, func(r resource) bool { // A fault hides the resources behind it, as in Contains.
+		typ := r.text("type")
+		form, ok := ids[typ]
+		if !ok || !strings.HasPrefix(typ, "gcp:sql/") || !strings.Contains(form, "{name}") || !strings.Contains(form, "{instance}") {
+			return true
+		}
+		name, instance := "", ""
+		if id := strings.Split(r.text("id"), "/"); len(id) == strings.Count(form, "/")+1 {
+			for i, part := range strings.Split(form, "/") {
+				switch part {
+				case "{name}":
+					name = id[i]
+				case "{instance}":
+					instance = id[i]
+				}
+			}
+		}
+		inputs := r.object("inputs")
+		text := func(key string) string {
+			value, _ := inputs[key].(string)
+			return value[strings.LastIndexByte(value, '/')+1:]
+		}
+		return see(typ, cmp.Or(name, text("name")), cmp.Or(instance, text("instance")))
+	})
 }
 
 // each calls see for each resource in a state file, until see returns false.

@@ -23,6 +23,16 @@ func TestUpPrintsLayersAndCommandsWithoutControlCharacters(t *testing.T) {
 	}
 }
 
+func TestJSONKeepsTheNamesOfTypesReadable(t *testing.T) {
+	var out strings.Builder
+	if err := JSON(&out, map[string]string{"type": "List<Number> & \x1b[31m"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\n  \"type\": \"List<Number> & \\u001b[31m\"\n}\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
 func TestErrorsAreBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"many lines":  strings.Repeat("line\n", 10*mostErrorLines),

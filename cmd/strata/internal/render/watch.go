@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Watch shows the report that look returns, and every change of it, until ctx ends. It calls look at the given interval. A
@@ -55,12 +53,12 @@ func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration,
 func eachDocument(out io.Writer) func(status.Report) error {
 	last := ""
 	return func(report status.Report) error {
-		raw, err := json.Marshal(report)
-		if err != nil || string(raw) == last {
+		var line strings.Builder
+		if err := encode(&line, report, ""); err != nil || line.String() == last {
 			return err
 		}
-		last = string(raw)
-		_, err = fmt.Fprintln(out, string(terminal.JSON(raw)))
+		last = line.String()
+		_, err := io.WriteString(out, last)
 		return err
 	}
 }

@@ -6,7 +6,8 @@
 //
 // An account cannot prevent the server from serving others: each account has slots of its own, every request and every
 // git process has a time limit, and a push has bounds. The server checks each push before git accepts it, and rejects
-// one that Flux must not build.
+// one that Flux must not build. It answers an accepted push with what Flux applies and what not, and with the result if
+// the client sets the push option "wait".
 package gitserver
 
 import (
@@ -41,9 +42,15 @@ func Reader(repository string) string { return repository + "-reader" }
 type Server struct {
 	// Limits bounds what accounts may push and fetch. Set it before the first request.
 	Limits Limits
-	// Syncs returns the specs of the Kustomizations that build a repository. The default is one Kustomization of the
-	// root folder. Set it before the first request.
-	Syncs func(ctx context.Context, repository string) []trial.Sync
+	// Syncs returns the Kustomizations that build a repository. The default is one Kustomization of the root folder of
+	// Branch. Set it before the first request.
+	Syncs func(ctx context.Context, repository string) []Sync
+	// Follow waits until Flux has applied a commit of a branch and the team's objects are ready, or until waiting does not
+	// help, and returns the result as one line. It passes what it waits for to say. Nil means that no push can wait. Set it
+	// before the first request.
+	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
+	// StatusCommand is the command that shows the status of the platform, for the answer to a push; empty means none.
+	StatusCommand string
 
 	root    string
 	git     string
@@ -52,10 +59,24 @@ type Server struct {
 	pushed  func(repository string)
 	slots   slots
 	checked slots
+	// followed holds the pushes that wait for their results.
+	followed slots
+}
+
+// Sync is a Kustomization that builds a repository.
+type Sync struct {
+	// Branch is the branch that Flux applies; empty if its source follows a tag or a commit.
+	Branch string
+	// Planned says that the Kustomization does not exist yet.
+	Planned bool
+	// Spec is the spec of the Kustomization.
+	Spec trial.Sync
 }
 
 // rootSync is the default of Syncs.
-func rootSync(context.Context, string) []trial.Sync { return []trial.Sync{{"path": "./"}} }
+func rootSync(context.Context, string) []Sync {
+	return []Sync{{Branch: Branch, Spec: trial.Sync{"path": "./"}}}
+}
 
 // New returns a server for the repositories below root. The accounts' passwords derive from secret. Git's errors go to
 // logger. The server calls pushed after each push, while the client still waits, so pushed must return quickly. It may
@@ -69,7 +90,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
 	s := &Server{Limits: DefaultLimits(), Syncs: rootSync, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
-	if err := s.installHook(); err != nil {
+	if err := s.installHooks(); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
 	return s, nil

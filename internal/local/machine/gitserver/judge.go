@@ -13,12 +13,12 @@ import (
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
-// judge returns the reasons to reject a push, one per line, or none to accept it. It checks every commit of the push,
-// not only the last one, because Flux can apply any commit.
-func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
+// judge returns the reasons to reject a push, one per line, or none to accept it, and then what it has found out about the
+// push. It checks every commit of the push, not only the last one, because Flux can apply any commit.
+func (s *Server) judge(ctx context.Context, account, repository string, p proposal) ([]string, findings) {
 	release := s.place(ctx, account)
 	if release == nil {
-		return []string{"the server is busy with other pushes: try again"}
+		return []string{"the server is busy with other pushes: try again"}, findings{}
 	}
 	defer release()
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
@@ -29,14 +29,14 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	var refused *refusal
 	switch {
 	case err == nil:
-		return nil
+		return nil, j.findings
 	case errors.As(err, &refused):
-		return append([]string{"the push is rejected, and nothing has changed:"}, refused.reasons...)
+		return append([]string{"the push is rejected, and nothing has changed:"}, refused.reasons...), findings{}
 	case ctx.Err() != nil:
-		return []string{fmt.Sprintf("the check of the push takes longer than %s: push fewer commits at a time", s.Limits.Check)}
+		return []string{fmt.Sprintf("the check of the push takes longer than %s: push fewer commits at a time", s.Limits.Check)}, findings{}
 	}
 	s.errors.Printf("check a push to repository %s: %v", repository, err)
-	return []string{"the server cannot check the push: see its log"}
+	return []string{"the server cannot check the push: see its log"}, findings{}
 }
 
 // place waits for a place to check a push. The engineer has places that the teams do not take.
@@ -61,6 +61,7 @@ type judgement struct {
 	temporary string
 	// seen holds the trees of checked commits. built holds the trees whose builds have been tried.
 	seen, built map[string]bool
+	findings    findings
 }
 
 // close ends the processes of the check and removes its files.
@@ -110,8 +111,8 @@ func (j *judgement) run(team bool) error {
 	if !team {
 		return nil
 	}
-	for _, tip := range tips {
-		if err := j.build(tip); err != nil {
+	for _, each := range j.proposal.updates {
+		if err := j.build(each); err != nil {
 			return err
 		}
 	}
@@ -195,20 +196,6 @@ func (j *judgement) commit(id string) error {
 		return refuse("commit %.10s has more than %d MB of files: split the repository", id, j.Limits.Tree>>20)
 	}
 	problems, err := j.trial.Check(&files{objects: j.objects, root: tree})
-	if err != nil || len(problems) == 0 {
-		return err
-	}
-	return refuseFor(id, problems...)
-}
-
-// build tries the builds of a commit that Flux would see after the push.
-func (j *judgement) build(id string) error {
-	tree, err := j.objects.treeOf(id)
-	if err != nil || tree == "" || j.built[tree] {
-		return err
-	}
-	j.built[tree] = true
-	problems, err := j.trial.Build(&files{objects: j.objects, root: tree}, j.Syncs(j.ctx, j.repository))
 	if err != nil || len(problems) == 0 {
 		return err
 	}

@@ -28,6 +28,8 @@ type Limits struct {
 	// Wait is how long a request waits for other requests of its account. After that, the server tells the client to
 	// try again.
 	Wait time.Duration
+	// Follow is how long a push may wait for its result.
+	Follow time.Duration
 	// Memory bounds each git process.
 	Memory int64
 	// Trial bounds the check and the builds of each commit.
@@ -38,7 +40,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Pack: 64 << 20, File: 32 << 20, Tree: 256 << 20, Files: 20_000, Objects: 200_000, Repository: 1 << 30, Refs: 1000,
-		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Memory: 1 << 30,
+		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Follow: 5 * time.Minute, Memory: 1 << 30,
 		Trial: trial.DefaultLimits(),
 	}
 }
@@ -49,14 +51,17 @@ const (
 	// checksAtOnce bounds the concurrent checks of all teams, and those of the engineer, because each starts processes.
 	// Each check ends after Limits.Check.
 	checksAtOnce = 4
+	// followsAtOnce bounds the pushes to one repository that wait for their results.
+	followsAtOnce = 2
 )
 
 // config returns git's configuration, which bounds the memory of its processes and the input of receive-pack.
 func (l Limits) config() map[string]string {
 	return map[string]string{
 		// CI systems push from shallow clones.
-		"receive.shallowUpdate": "true",
-		"receive.maxInputSize":  strconv.FormatInt(l.Pack, 10),
+		"receive.shallowUpdate":        "true",
+		"receive.advertisePushOptions": "true",
+		"receive.maxInputSize":         strconv.FormatInt(l.Pack, 10),
 		// receive-pack rejects malicious objects, such as a file named "..".
 		"receive.fsckObjects":      "true",
 		"core.bigFileThreshold":    "4m",
@@ -78,6 +83,31 @@ type slots struct {
 // take waits for one of the slots of key. It returns the function that frees the slot, or nil if ctx is done first.
 func (s *slots) take(ctx context.Context, key string, places int) (release func()) {
 	s.lock.Lock()
+	taken := s.of(key, places)
+	s.lock.Unlock()
+	select {
+	case taken <- struct{}{}:
+		return func() { <-taken }
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// try takes one of the slots of key, or returns nil if none is free.
+func (s *slots) try(key string, places int) (release func()) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	taken := s.of(key, places)
+	select {
+	case taken <- struct{}{}:
+		return func() { <-taken }
+	default:
+		return nil
+	}
+}
+
+// of returns the channel of key. The caller holds the lock.
+func (s *slots) of(key string, places int) chan struct{} {
 	if s.channels == nil {
 		s.channels = map[string]chan struct{}{}
 	}
@@ -86,11 +116,5 @@ func (s *slots) take(ctx context.Context, key string, places int) (release func(
 		taken = make(chan struct{}, places)
 		s.channels[key] = taken
 	}
-	s.lock.Unlock()
-	select {
-	case taken <- struct{}{}:
-		return func() { <-taken }
-	case <-ctx.Done():
-		return nil
-	}
+	return taken
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -43,6 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("account %s has too many open requests to repository %s: try again", account, repository), http.StatusServiceUnavailable)
 		return
 	}
+	release = sync.OnceFunc(release)
 	defer release()
 	if r.Method == http.MethodPost {
 		// git-http-backend reads a body of unknown length to its end, but loops forever on a body that ends before its
@@ -51,7 +53,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("Content-Length")
 	}
 	if pushes {
-		s.push(w, r, account, repository)
+		s.push(w, r, account, repository, release)
 		return
 	}
 	s.backend(account).ServeHTTP(w, r)
@@ -107,26 +109,55 @@ func (s *Server) backend(account string, env ...string) *cgi.Handler {
 // commandsSize is the maximum size in bytes of a push's list of updates, which precedes the pack.
 const commandsSize = 4 << 20
 
-// push passes a push to git, and answers the question of the hook that git runs before it changes anything.
-func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string) {
+// push passes a push to git, and answers the questions of the hooks that git runs before and after it changes anything.
+// It calls release when another push may follow.
+func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string, release func()) {
 	question, err := newQuestion(s.root)
 	if err != nil {
 		s.errors.Printf("accept a push to repository %s: %v", repository, err)
 		http.Error(w, "the server cannot accept pushes now: see its log", http.StatusInternalServerError)
 		return
 	}
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		question.answer(s.Limits.Refs, func(p proposal) []string { return s.judge(r.Context(), account, repository, p) })
-	}()
+	a := &answer{Server: s, repository: repository}
+	notify := sync.OnceFunc(func() {
+		if s.pushed != nil {
+			s.pushed(repository)
+		}
+	})
+	judged := make(chan struct{})
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		defer close(judged)
+		question.answer(s.Limits.Refs, func(p proposal) (problems []string) {
+			problems, a.findings = s.judge(r.Context(), account, repository, p)
+			return problems
+		})
+	})
+	answered.Go(func() {
+		question.tell(s.Limits.Refs, func(options []string, updates []update, say func(string)) {
+			notify()
+			release()
+			<-judged // git runs this hook after the first one
+			a.tell(r.Context(), http.NewResponseController(w), options, updates, say)
+		})
+	})
 	r.Body = http.MaxBytesReader(w, r.Body, s.Limits.Pack+commandsSize)
-	s.backend(account, "STRATA_PUSH="+question.folder).ServeHTTP(w, r)
+	s.backend(account, "STRATA_PUSH="+question.folder).ServeHTTP(flushing{w, http.NewResponseController(w)}, r)
 	question.close()
-	<-answered
-	if s.pushed != nil {
-		s.pushed(repository)
-	}
+	answered.Wait()
+	notify()
+}
+
+// flushing sends each part of a response at once, so that the client of a push sees the lines of a hook while it runs.
+type flushing struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (f flushing) Write(data []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(data)
+	return n, errors.Join(err, f.control.Flush())
 }
 
 // folder returns the folder of a repository.

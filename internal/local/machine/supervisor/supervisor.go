@@ -142,7 +142,7 @@ func (s *supervisor) open() error {
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
-	s.git.Syncs = s.syncs
+	s.git.Syncs, s.git.Follow, s.git.StatusCommand = s.syncs, s.follow, s.Home.Call("status")
 	if s.cluster.images, s.registry, err = openImages(s.Home, secret); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -29,9 +31,9 @@ const findTimeout = 5 * time.Second
 // address returns the URL of a repository in Flux's GitRepositories.
 func (s *supervisor) address(repository string) string { return s.gitURL + "/" + repository + ".git" }
 
-// syncs returns the specs of the Kustomizations that build a repository. If the cluster has none, or does not answer, it
-// returns the Kustomization that layer 2 creates for a team by default.
-func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync {
+// syncs returns the Kustomizations that build a repository. If the cluster has none, or does not answer, it returns the
+// Kustomization that layer 2 creates for a team by default.
+func (s *supervisor) syncs(ctx context.Context, repository string) []gitserver.Sync {
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
 	found, err := s.findSyncs(ctx, repository)
@@ -39,13 +41,20 @@ func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync 
 		s.Log.Warn("cannot list the Kustomizations of a repository; checking the push as for a new team", "repository", repository, "error", err)
 	}
 	if len(found) == 0 {
-		return []trial.Sync{{"path": teams.DefaultPath, "targetNamespace": teams.Team{Name: repository}.Namespace()}}
+		return []gitserver.Sync{{
+			Branch: teams.DefaultBranch, Planned: err == nil,
+			Spec: trial.Sync{"path": teams.DefaultPath, "targetNamespace": teams.Team{Name: repository}.Namespace()},
+		}}
 	}
-	return found
+	syncs := make([]gitserver.Sync, len(found))
+	for i, each := range found {
+		syncs[i] = each.Sync
+	}
+	return syncs
 }
 
-// findSyncs returns the specs of the Kustomizations in the cluster that build a repository.
-func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.Sync, error) {
+// findSyncs returns the Kustomizations in the cluster that build a repository.
+func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundSync, error) {
 	config := s.cluster.Admin()
 	if config == nil {
 		return nil, nil
@@ -61,17 +70,17 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.
 	if err != nil {
 		return nil, fmt.Errorf("list GitRepositories: %w", err)
 	}
-	sourceNames := map[types.NamespacedName]bool{}
+	branches := map[types.NamespacedName]string{} // by the name of the source
 	for _, source := range sources.Items {
 		if url, _, _ := unstructured.NestedString(source.Object, "spec", "url"); url == s.address(repository) {
-			sourceNames[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = true
+			branches[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = branchOf(source)
 		}
 	}
 	syncs, err := client.Resource(kustomizations).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list Kustomizations: %w", err)
 	}
-	var found []trial.Sync
+	var found []foundSync
 	for _, sync := range syncs.Items {
 		source, _, _ := unstructured.NestedStringMap(sync.Object, "spec", "sourceRef")
 		name := types.NamespacedName{Namespace: source["namespace"], Name: source["name"]}
@@ -79,9 +88,26 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.
 			name.Namespace = sync.GetNamespace()
 		}
 		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
-		if ok && source["kind"] == "GitRepository" && sourceNames[name] {
-			found = append(found, spec)
+		branch, builds := branches[name]
+		if ok && source["kind"] == "GitRepository" && builds {
+			found = append(found, foundSync{gitserver.Sync{Branch: branch, Spec: spec}, name})
 		}
 	}
 	return found, nil
+}
+
+// branchOf returns the branch that a GitRepository follows, or "" if it follows a tag or a commit. A name and a commit take
+// precedence over a branch, and without any of them Flux follows the branch master (Flux, GitRepository, spec.ref).
+func branchOf(source unstructured.Unstructured) string {
+	ref, _, _ := unstructured.NestedStringMap(source.Object, "spec", "ref")
+	branch, named := strings.CutPrefix(ref["name"], "refs/heads/")
+	switch {
+	case named:
+		return branch
+	case ref["name"] != "" || ref["commit"] != "" || ref["semver"] != "" || ref["tag"] != "":
+		return ""
+	case ref["branch"] == "":
+		return "master"
+	}
+	return ref["branch"]
 }

@@ -1,0 +1,4 @@
+package plugin
+
+// Update is the flag that writes generated files.
+var Update = update

@@ -1,0 +1,108 @@
+package gitserver
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/strata-platform/strata/internal/lint/trial"
+)
+
+// findings is what the check of a push knows about the builds of its commits. It is empty for a push of the engineer.
+type findings struct {
+	// syncs are the Kustomizations that build the repository.
+	syncs []Sync
+	// of holds the builds by reference, such as "refs/heads/main".
+	of map[string]found
+}
+
+// found describes the builds of one commit.
+type found struct {
+	// failure is the error of a build that fails in the cluster, too; empty if all succeed.
+	failure string
+	// unlisted are the manifests that the update adds or changes, and that no build reads.
+	unlisted []string
+}
+
+// build tries the builds of an update's commit that Flux would see after the push, and adds what it finds to the findings.
+func (j *judgement) build(each update) error {
+	if each.deletes() {
+		return nil
+	}
+	tree, err := j.objects.treeOf(each.new)
+	if err != nil || tree == "" || j.built[tree] {
+		return err
+	}
+	j.built[tree] = true
+	if j.findings.syncs == nil {
+		j.findings.syncs = j.Syncs(j.ctx, j.repository)
+	}
+	specs := make([]trial.Sync, len(j.findings.syncs))
+	for i, sync := range j.findings.syncs {
+		specs[i] = sync.Spec
+	}
+	problems, built, err := j.trial.Build(&files{objects: j.objects, root: tree}, specs)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return refuseFor(each.new, problems...)
+	}
+	return j.note(each, tree, built)
+}
+
+// note adds the builds of an update's commit to the findings.
+func (j *judgement) note(each update, tree string, built []trial.Built) error {
+	branch := branchOf(each.ref)
+	var result found
+	var unlisted []string
+	first := true
+	for i, sync := range j.findings.syncs {
+		if sync.Branch != branch || branch == "" {
+			continue
+		}
+		if built[i].Failure != "" && result.failure == "" {
+			result.failure = built[i].Failure
+		}
+		// A file is applied if one of the Kustomizations reads it.
+		if first {
+			unlisted, first = built[i].Unlisted, false
+			continue
+		}
+		unlisted = slices.DeleteFunc(slices.Clone(unlisted), func(name string) bool { return !slices.Contains(built[i].Unlisted, name) })
+	}
+	if result.failure == "" {
+		var err error
+		if result.unlisted, err = j.changed(each.old, tree, unlisted); err != nil {
+			return err
+		}
+	}
+	if j.findings.of == nil {
+		j.findings.of = map[string]found{}
+	}
+	j.findings.of[each.ref] = result
+	return nil
+}
+
+// changed returns those of the named files in a tree that are missing or different in an old commit.
+func (j *judgement) changed(old, tree string, names []string) ([]string, error) {
+	before, err := j.objects.treeOf(old)
+	if err != nil || before == "" {
+		return names, err
+	}
+	var list []string
+	for _, name := range names {
+		now, err := (&files{objects: j.objects, root: tree}).find("stat", name)
+		if err != nil {
+			return nil, err
+		}
+		then, err := (&files{objects: j.objects, root: before}).find("stat", name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil || then.id != now.id {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}

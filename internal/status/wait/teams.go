@@ -1,0 +1,80 @@
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/strata-platform/strata/internal/status"
+)
+
+// For says what to wait for. It is a value of a flag.
+type For string
+
+const (
+	// All waits for the platform and all teams.
+	All For = "all"
+	// Platform waits for layers 1 to 3 only.
+	Platform For = "platform"
+)
+
+// String implements pflag.Value.
+func (f *For) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *For) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (f *For) Set(value string) error {
+	if *f = For(value); *f != All && *f != Platform {
+		return fmt.Errorf("use %s or %s", Platform, All)
+	}
+	return nil
+}
+
+// TeamsError says that the platform is ready, and that a team is not. Only the team can fix the cause.
+type TeamsError struct {
+	// Cause is the root cause. Call is the command that shows all causes.
+	Cause status.Item
+	Call  string
+}
+
+// Error implements the error interface.
+func (e *TeamsError) Error() string {
+	return fmt.Sprintf("the platform is ready, but a team is not: %s (all causes: `%s`)", e.Cause, e.Call)
+}
+
+// Until waits like Ready, first for the platform, and then, unless what is Platform, for the teams. It returns the last
+// report on both. If only a team is not ready, the error is a [*TeamsError].
+func (w Wait) Until(ctx context.Context, what For, waiting func(status.Item)) (status.Report, error) {
+	end := time.Now().Add(w.Limit)
+	var last status.Report
+	// part keeps the complete report, and returns the part of it that the wait is for.
+	part := func(look func(context.Context) (status.Report, error), of func(status.Report) status.Report) func(context.Context) (status.Report, error) {
+		if look == nil {
+			return nil
+		}
+		return func(ctx context.Context) (status.Report, error) {
+			report, err := look(ctx)
+			if err == nil {
+				last = report
+			}
+			return of(report), err
+		}
+	}
+	first := w
+	first.Look, first.Sure = part(w.Look, status.Report.Platform), part(w.Sure, status.Report.Platform)
+	// A fault of a team must not end the wait while the platform still starts.
+	if _, err := first.Ready(ctx, waiting); err != nil || what == Platform {
+		return last, err
+	}
+	whole := func(r status.Report) status.Report { return r }
+	second := w
+	second.Look, second.Sure = part(w.Look, whole), part(w.Sure, whole)
+	second.Limit = max(time.Until(end), w.Every)
+	_, err := second.Ready(ctx, waiting)
+	if cause, found := last.RootCause(); err != nil && ctx.Err() == nil && found && last.Platform().Ready {
+		err = &TeamsError{Cause: cause, Call: w.Call}
+	}
+	return last, err
+}

@@ -1,0 +1,38 @@
+package policies_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// testUnfilled checks the refusals of a cluster whose Kubernetes fills in nothing. Layer 2 writes the text.
+func testUnfilled(t *testing.T, c *cluster, team client.Client) {
+	const text = "Kubernetes 1.35.1 of this cluster fills in no fields of a Stack: write spec.stack"
+	policy := parse(t, "{apiVersion: strata.dev/v1, kind: TenantPolicy, metadata: {name: strata}}")
+	change := func(content string) {
+		t.Helper()
+		if err := c.Patch(t.Context(), policy, client.RawPatch(types.MergePatchType, []byte(content))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(`{"spec": {"unfilled": "` + text + `"}}`)
+	for name, test := range map[string]attempt{
+		"no name":                 {stack("stack: '', programRef: {name: x}"), "spec.stack is not set" + ofName + ". " + text},
+		"no account":              {stack("stack: dev, programRef: {name: x}"), "spec.serviceAccountName is not set" + asWeb + ". " + text},
+		"no context":              {stack("stack: dev, serviceAccountName: web"), "spec.envRefs.PULUMI_BACKEND_URL is not key PULUMI_BACKEND_URL" + fromSecret + ". " + text},
+		"another account":         {stack("stack: dev, serviceAccountName: infra, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is infra" + asWeb},
+		"another backend":         {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_BACKEND_URL: {type: Literal, literal: {value: a}}}"), "spec.envRefs.PULUMI_BACKEND_URL is not key PULUMI_BACKEND_URL" + fromSecret},
+		"a Stack with the values": {stack(good), ""},
+	} {
+		eventually(t, name+" is judged", func() error {
+			err := try(t, team, test.manifest)
+			if test.refusal == "" {
+				return err
+			}
+			return refusedBy(err, "strata-stacks", "strata-stacks", test.refusal)
+		})
+	}
+	change(`{"spec": {"unfilled": null}}`)
+}
