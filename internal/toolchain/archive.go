@@ -8,8 +8,7 @@ import (
 
 // Archive returns the sources of all tools in the clone at root, in the format of [sources.Format]: the files that builds read.
 func Archive(root string) ([]byte, error) {
-	from := sources.In(root)
-	files := map[string][]byte{}
+	from, files := sources.In(root), map[string][]byte{}
 	for _, b := range everySystem() {
 		m, err := readModule(from, b)
 		if err != nil {

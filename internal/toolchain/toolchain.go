@@ -66,8 +66,7 @@ func open(root, cache string, bundles []bundle) (*Toolchain, error) {
 		return nil, err
 	}
 	t := &Toolchain{
-		sources: from,
-		cache:   cache,
+		sources: from, cache: cache,
 		modules: map[string]*module{},
 		bundles: bundles,
 		checked: map[string]struct{}{},
