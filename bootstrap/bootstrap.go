@@ -26,7 +26,8 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := config.checkTeams(list.Teams); err != nil {
+	all := list.All()
+	if err := config.checkTeams(all); err != nil {
 		return err
 	}
 	protected := pulumi.Protect(config.DeletionProtection)
@@ -43,7 +44,7 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	tenants := map[string]handoff.BootstrapTenantOutputs{}
-	for _, team := range list.Teams {
+	for _, team := range all {
 		tenant := tenant{config: config, team: team, role: role, pool: cluster.WorkloadPool}
 		if tenants[team.Name], err = tenant.make(ctx, protected); err != nil {
 			return err

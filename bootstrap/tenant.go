@@ -50,8 +50,12 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 		DisplayName: pulumi.String("Team " + t.team.Name),
 		Project:     pulumi.String(t.config.Project),
 		Roles:       t.config.TenantRoles,
-		CustomRoles: pulumi.StringMap{"tenant": t.role.Name},
 		Key:         t.config.TenantKeys,
+	}
+	if t.team.MayDeclare("gcp", "sql") {
+		args.CustomRoles = pulumi.StringMap{"tenant": t.role.Name}
+	} else if !slices.Contains(args.Roles, clientRole) {
+		args.Roles = append(slices.Clone(args.Roles), clientRole)
 	}
 	if t.config.TenantKeyRotation != "" {
 		args.KeyKeepers = pulumi.StringMap{"rotation": pulumi.String(t.config.TenantKeyRotation)}
@@ -63,6 +67,10 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 	}
 	return identity.NewIdentity(ctx, "team-"+t.team.Name, args, opts...)
 }
+
+// clientRole is the role of a team that may declare no database. Its pods connect to the databases that it orders through
+// the Auth Proxy, and its identity can change no database and no user.
+const clientRole = "roles/cloudsql.client"
 
 // passphraseLength gives the passphrase more entropy than the key derived from it.
 const passphraseLength = 48

@@ -36,6 +36,12 @@ type cluster struct {
 
 func newCluster(t *testing.T, target string) *cluster {
 	t.Helper()
+	return newClusterWith(t, target, "")
+}
+
+// newClusterWith returns a cluster whose teams.yaml also has the given fields.
+func newClusterWith(t *testing.T, target, fields string) *cluster {
+	t.Helper()
 	env := &envtest.Environment{}
 	env.ControlPlane.Etcd = &envtest.Etcd{Path: toolchaintest.Path(t, "etcd")}
 	env.ControlPlane.GetAPIServer().Path = toolchaintest.Path(t, "kube-apiserver")
@@ -56,8 +62,9 @@ func newCluster(t *testing.T, target string) *cluster {
 	c := &cluster{Client: admin, config: config}
 	c.create(t, "{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}")
 	// Team api separates its Stacks and sources from its workloads.
-	engine := withTeams(t, "- name: web\n- {name: api, may: [workloads], accounts: [{name: infra, may: [stacks, sources], path: ./infra}]}\n",
+	engine := withTeams(t, "- name: web\n- {name: api, may: [workloads], accounts: [{name: infra, may: [stacks, sources], path: ./infra}]}\n"+fields,
 		func(config *platform.Config) { config.Target = target })
+	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web", "api", "catalogue-database")
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/teams"
@@ -12,7 +13,7 @@ import (
 
 // newHop creates a team's hop from teams.yaml, the configuration and the context of layer 1.
 func newHop(
-	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
+	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, offers offers, opts ...pulumi.ResourceOption,
 ) (*hop.Hop, error) {
 	tenant := bootstrap.Tenants[team.Name]
 	args := &hop.HopArgs{
@@ -52,13 +53,26 @@ func newHop(
 	if text := unfilled(bootstrap.Kubernetes); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
 	}
+	if team.Offer != "" {
+		args.Source.URL, args.Source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
+		args.Source.Folders = []string{catalogue.Folder}
+		args.Policy.AnyNames = true
+		if config.PlatformUsername != "" {
+			args.Source.Username, args.Source.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
+		}
+	}
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
 	}
-	return hop.NewHop(ctx, "team-"+team.Name, args, opts...)
+	offers.allowOrders(team, args)
+	made, err := hop.NewHop(ctx, "team-"+team.Name, args, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return made, offers.bindOperator(ctx, team, made, opts...)
 }
 
 // teamRoles returns the ClusterRoles for an account's field "may" in teams.yaml.

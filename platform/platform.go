@@ -13,6 +13,7 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
@@ -38,6 +39,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	all := list.All()
 	if err := config.checkTeams(list.Teams); err != nil {
 		return err
 	}
@@ -46,7 +48,11 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	config.StrataURL = cmp.Or(config.StrataURL, pinned.Sync.URL)
-	bootstrap, err := handoff.ReadBootstrap(ctx, config.bootstrapStack(ctx), names(list.Teams))
+	offers, err := loadOffers(list.Catalogue, settings.Path(ctx, catalogue.Folder), config.upstreamOperator())
+	if err != nil {
+		return err
+	}
+	bootstrap, err := handoff.ReadBootstrap(ctx, config.bootstrapStack(ctx), names(all))
 	if err != nil {
 		return err
 	}
@@ -66,11 +72,11 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	flux, err := newFlux(ctx, config, bootstrap, list.Teams, pulumi.Provider(cluster))
+	flux, err := newFlux(ctx, config, bootstrap, all, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
-	rights, err := newRights(ctx, config.upstreamOperator(), pulumi.Provider(cluster))
+	rights, err := newRights(ctx, config.upstreamOperator(), CatalogueRoles(offers.entries), pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
@@ -78,6 +84,10 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	kinds, err := offers.kinds(ctx, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
@@ -89,7 +99,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(slices.Concat(rights.all, flux.Resources(), defaults), kind, guard)
+	before := append(slices.Concat(rights.all, flux.Resources(), kinds, defaults), kind, guard)
 	syncs, err := newPlatformSyncs(ctx, config, pinned, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
@@ -97,8 +107,8 @@ func Program(ctx *pulumi.Context) error {
 	// The operator destroys a team's Stacks, so Pulumi must delete the hops before the sync that applies the operator.
 	before = append(before, syncs...)
 	made := pulumi.Map{}
-	for _, team := range list.Teams {
-		hop, err := newHop(ctx, config, bootstrap, team, pulumi.Provider(cluster), pulumi.DependsOn(before))
+	for _, team := range all {
+		hop, err := newHop(ctx, config, bootstrap, team, offers, pulumi.Provider(cluster), pulumi.DependsOn(before))
 		if err != nil {
 			return err
 		}

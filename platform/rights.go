@@ -16,15 +16,17 @@ import (
 // everything that the two apply and run.
 type rights struct {
 	// upstream says whether the operator is upstream's.
-	upstream     bool
+	upstream bool
+	// catalogue holds the rules that the catalogue adds to the ClusterRoles.
+	catalogue    map[string][]rbac.PolicyRule
 	all          []pulumi.Resource
 	namespaces   map[string]*corev1.Namespace
 	clusterRoles map[string]*rbacv1.ClusterRole
 }
 
 // newRights creates the ClusterRoles, the platform's own namespaces and the platform account.
-func newRights(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) (*rights, error) {
-	made := &rights{upstream: upstream, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
+func newRights(ctx *pulumi.Context, upstream bool, catalogue map[string][]rbac.PolicyRule, opts ...pulumi.ResourceOption) (*rights, error) {
+	made := &rights{upstream: upstream, catalogue: catalogue, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
 	for _, step := range []func(*pulumi.Context, []pulumi.ResourceOption) error{
 		made.makeNamespaces, made.makeClusterRoles, made.makeAccount, made.guardOperator,
 	} {
@@ -57,6 +59,7 @@ func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOpt
 	if r.upstream {
 		roles = upstreamClusterRoles()
 	}
+	roles = merge(roles, r.catalogue)
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		role, err := rbacv1.NewClusterRole(ctx, "role-"+strings.TrimPrefix(name, "strata:"), &rbacv1.ClusterRoleArgs{
 			Metadata: clusterMetadata(name),

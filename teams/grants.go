@@ -110,6 +110,18 @@ func (t Team) StackAccounts() []string {
 	return accounts
 }
 
+// MayDeclare reports whether the team's Programs may declare a type of a module of a package, such as gcp and sql.
+func (t Team) MayDeclare(pkg, module string) bool {
+	return slices.ContainsFunc(t.Allow, func(pattern string) bool {
+		parts := strings.SplitN(pattern, ":", 3)
+		if parts[0] != pkg || len(parts) < 2 {
+			return false
+		}
+		of, _, _ := strings.Cut(parts[1], "/")
+		return of == "*" || of == module
+	})
+}
+
 var (
 	// typePattern matches a Pulumi type, package:module:Name or package:Name, or a prefix of types that ends in "*" after
 	// a colon or a slash.

@@ -86,6 +86,9 @@ type Team struct {
 	May []string `json:"may,omitempty"`
 	// Accounts are additional accounts in the team's namespace.
 	Accounts []Account `json:"accounts,omitempty"`
+
+	// Offer is the name of the catalogue's entry whose orders run as this team; empty for a team of the file. See Offer.Team.
+	Offer string `json:"-"`
 }
 
 // Namespace returns the team's Kubernetes namespace.
@@ -106,6 +109,8 @@ type File struct {
 	Kind string `json:"kind"`
 	// Teams lists the teams in the order of the file; an empty list is a platform without tenants.
 	Teams []Team `json:"teams"`
+	// Catalogue lists what the teams can order; an empty list is a platform without a catalogue.
+	Catalogue []Offer `json:"catalogue,omitempty"`
 }
 
 // Load reads and checks the file at path.
@@ -142,6 +147,11 @@ func Decode(data []byte) (*File, error) {
 	}
 	for i := range file.Teams {
 		file.Teams[i].setDefaults()
+	}
+	for i := range file.Catalogue {
+		if file.Catalogue[i].PerTeam == 0 {
+			file.Catalogue[i].PerTeam = DefaultPerTeam
+		}
 	}
 	return &file, nil
 }
@@ -185,7 +195,7 @@ func (f *File) problems() []error {
 		}
 		first[team.Name] = i
 	}
-	return problems
+	return append(problems, f.offerProblems()...)
 }
 
 func (t Team) problems(at string) []error {
@@ -197,6 +207,8 @@ func (t Team) problems(at string) []error {
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
 	case strings.HasPrefix(t.Name, reservedPrefix):
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: the names of Cloud SQL's own database users begin with %s", at, t.Name, reservedPrefix))
+	case strings.HasPrefix(t.Name, catalogueTeams):
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: the names of the teams that the catalogue's orders run as begin with %s", at, t.Name, catalogueTeams))
 	case strings.HasSuffix(t.Name, readerSuffix):
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: it is the Git account that reads the repository of team %s",
 			at, t.Name, strings.TrimSuffix(t.Name, readerSuffix)))

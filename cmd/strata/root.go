@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -89,11 +90,12 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	ordering := cataloguecmd.Options{Out: io.out, Root: repositoryRoot, Arguments: arguments, Group: group, Usage: func(err error) error { return usageError{err} }}
 	hidden := operator.New()
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io), cataloguecmd.New(ordering), cataloguecmd.Order(ordering),
 		forwardcmd.PortForward(forwarding(io)), forwardcmd.Open(forwarding(io)), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		repositorycmd.Init(repositories(io)), repositorycmd.Upgrade(repositories(io)), newSupervisor(), hidden,
 	)
@@ -121,6 +123,9 @@ func openLocal(environment string) (*local.Platform, error) {
 	}
 	return local.Open(found.Root, home.In(found.Root), environment)
 }
+
+// repositoryRoot returns the folder of the repository that [repository.Here] finds.
+func repositoryRoot() (string, error) { found, err := repository.Here(); return found.Root, err }
 
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {

@@ -108,6 +108,8 @@ type Source struct {
 	Branch pulumi.StringInput
 	// Path is the folder that Flux applies. Required.
 	Path pulumi.StringInput
+	// Folders are the folders of the repository that Flux fetches; none means all.
+	Folders []string
 	// Interval is the polling interval of the repository; nil means every minute.
 	Interval pulumi.StringInput
 	// Username and Password are credentials that read a private repository; both are nil for a public repository. Pulumi

@@ -29,6 +29,12 @@ type Policy struct {
 	// Unfilled says what the team has to write into its Stacks because the cluster does not fill it in; nil if it does: see
 	// NewStackDefaults.
 	Unfilled pulumi.StringInput
+	// Orders is the number of orders of the catalogue that the team may have, by the name of the entry; none for an entry
+	// that is missing.
+	Orders map[string]int
+	// AnyNames lets the team's Programs give databases and users any name, and so the names of other teams. It is for a
+	// team of the platform that creates them for other teams.
+	AnyNames bool
 	// Contact is the contact that the messages of the admission policies name; nil means none.
 	Contact pulumi.StringInput
 }
@@ -53,6 +59,16 @@ func (b *builder) policy() error {
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": b.args.Context.BackendURL,
 		},
+	}
+	if len(given.Orders) > 0 {
+		orders := pulumi.Map{}
+		for entry, limit := range given.Orders {
+			orders[entry] = pulumi.Int(limit)
+		}
+		spec["orders"] = orders
+	}
+	if given.AnyNames {
+		spec["anyNames"] = pulumi.Bool(true)
 	}
 	if given.RunTimeout != 0 {
 		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())

@@ -54,6 +54,8 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
 		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
 		"unfilled":      text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
+		"orders":        numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),
+		"anyNames":      boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
@@ -77,6 +79,17 @@ func object(description string, fields apiextensionsv1.JSONSchemaPropsMap) *apie
 func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{
 		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
+	}
+}
+
+func boolean(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("boolean"), Description: pulumi.String(description)}
+}
+
+func numbers(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{
+		Type: pulumi.String("object"), Description: pulumi.String(description), MaxProperties: pulumi.Int(256),
+		AdditionalProperties: &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("integer")},
 	}
 }
 

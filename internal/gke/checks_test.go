@@ -12,6 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/long"
 )
@@ -107,7 +108,7 @@ func TestTheCommandsOfTheChecksFixTheirFindings(t *testing.T) {
 func TestUpChangesNothingWhileARequirementIsMissing(t *testing.T) {
 	p := testRepository(t)
 	var shown strings.Builder
-	_, err := lifecycle.New(p).Up(t.Context(), progress.New(&shown))
+	_, err := lifecycle.New(p).Up(t.Context(), progress.New(&shown), wait.All)
 	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("the error of up is %v", err)
 	}
@@ -242,7 +243,7 @@ func shell(t *testing.T, p *Platform, line string) {
 func TestAnInterruptNamesTheCommandsOfItsTarget(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := lifecycle.New(Open(t.TempDir(), "prod")).Up(ctx, progress.New(io.Discard))
+	_, err := lifecycle.New(Open(t.TempDir(), "prod")).Up(ctx, progress.New(io.Discard), wait.All)
 	if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "`strata up --target gke --env prod`") {
 		t.Errorf("it says %v", err)
 	}

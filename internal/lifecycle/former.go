@@ -102,23 +102,13 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 		"add the team again and remove the Stacks from its repository, or delete the Stacks with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
 }
 
-// StacksIn returns the Stacks ("namespace/name") in the namespaces.
+// StacksIn returns the Stacks ("namespace/name") and the orders of the catalogue ("Kind namespace/name") in the namespaces.
 func (p *Platform) StacksIn(ctx context.Context, namespaces ...string) ([]string, error) {
 	cluster, err := p.teardown(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := cluster.Stacks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, stack := range all {
-		if slices.Contains(namespaces, stack.Namespace) {
-			names = append(names, stack.String())
-		}
-	}
-	return names, nil
+	return cluster.Held(ctx, namespaces)
 }
 
 // endFormer deletes the namespaces of former teams while their Google identities and the operator exist, so that the

@@ -11,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 )
 
 func TestWhileACommandChangesThePlatformOthersEndAtOnceAndNameIt(t *testing.T) {
@@ -22,7 +23,7 @@ func TestWhileACommandChangesThePlatformOthersEndAtOnceAndNameIt(t *testing.T) {
 	defer release()
 	show := progress.New(io.Discard)
 	for name, command := range map[string]func() error{
-		"up":          func() error { _, err := lifecycle.New(p).Up(t.Context(), show); return err },
+		"up":          func() error { _, err := lifecycle.New(p).Up(t.Context(), show, wait.All); return err },
 		"down":        func() error { return lifecycle.New(p).Down(t.Context(), show, true) },
 		"local start": func() error { return p.StartCluster(t.Context(), show) },
 		"local stop":  func() error { return p.Stop(t.Context()) },

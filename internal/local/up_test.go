@@ -9,6 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status/wait"
 )
 
 func TestUpListsAllMissingRequirementsAndChangesNothing(t *testing.T) {
@@ -19,7 +20,7 @@ func TestUpListsAllMissingRequirementsAndChangesNothing(t *testing.T) {
 	}
 	p.Home = h
 	t.Setenv("PATH", t.TempDir())
-	_, err = lifecycle.New(p).Up(t.Context(), progress.New(io.Discard))
+	_, err = lifecycle.New(p).Up(t.Context(), progress.New(io.Discard), wait.All)
 	for _, want := range []string{"nothing was changed: go: ", "install Go from https://go.dev/dl", "; git: ", "install git, 2.31 or newer"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("up ends with %v, want %q in it", err, want)

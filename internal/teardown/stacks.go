@@ -74,9 +74,13 @@ func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[type
 		return err
 	}
 	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+		orders, err := c.removeOrders(ctx)
+		if err != nil {
+			return nil, err
+		}
 		objects, err := c.list(ctx, stacks, "")
 		if err != nil || len(objects) == 0 {
-			return nil, err
+			return orders, err
 		}
 		homes := slices.Clone(c.namespaces.Teams)
 		for _, object := range objects {
@@ -87,11 +91,15 @@ func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[type
 			return nil, err
 		}
 		for _, object := range objects {
+			if len(orders) > 0 && ofOrder(&object) {
+				continue
+			}
 			if err := c.remove(ctx, stacks, &object); err != nil {
 				return nil, err
 			}
 		}
-		return c.remainingStacks(objects)
+		left, err := c.remainingStacks(objects)
+		return append(orders, left...), err
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/lookup"
 	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/operator/controller/origin"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/records"
@@ -115,8 +117,30 @@ func Run(ctx context.Context, opts Options) error {
 	if err := setUp(mgr, stacks, wake); err != nil {
 		return err
 	}
+	if opts.Catalogue {
+		if err := addCatalogue(mgr, opts.Log); err != nil {
+			return err
+		}
+	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the operator: %w", err)
+	}
+	return nil
+}
+
+// addCatalogue adds the controller of orders. Its client reads from the API server: the manager's client would cache every
+// Secret of the cluster.
+func addCatalogue(mgr manager.Manager, log *slog.Logger) error {
+	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("connect to the cluster for orders: %w", err)
+	}
+	handler, err := orders.New(mgr.GetConfig(), direct, log)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(handler); err != nil {
+		return fmt.Errorf("set up the catalogue: %w", err)
 	}
 	return nil
 }

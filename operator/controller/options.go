@@ -59,6 +59,9 @@ type Options struct {
 	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
 
+	// Catalogue makes the operator also handle the orders of teams, with package orders.
+	Catalogue bool
+
 	// LeaderElect makes the operator wait until it holds the Lease pulumi-operator in Namespace, so that of several operators
 	// one works. Its account needs the rights to get, create and update Leases there. Run returns an error if the operator
 	// loses the Lease.

@@ -199,10 +199,8 @@ func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), e
 	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
 		return func() {}, nil
 	}
-	declared, defaults, err := r.project.Databases(r.files)
-	if err != nil {
-		return func() {}, r.failure(ProjectInvalid, "%v", err)
-	}
+	// Pulumi reports a program that cannot be read, and creates nothing.
+	declared, defaults, _ := r.project.Databases(r.files)
 	end, err = registry.Begin(ctx, &owners.Run{Declared: declared, Defaults: defaults, Config: r.Config, State: r.state(), Named: r.Named})
 	if err != nil {
 		err = r.failure(Failed, "%v", err)

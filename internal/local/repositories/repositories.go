@@ -67,7 +67,11 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
-		add(team.Namespace(), team.ServiceAccount(), team.Name, team.Branch)
+		repository := team.Name
+		if team.Offer != "" {
+			repository = Platform
+		}
+		add(team.Namespace(), team.ServiceAccount(), repository, team.Branch)
 	}
 	return heads
 }
@@ -93,6 +97,10 @@ func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(f
 // EnsureTeams creates the repository of each team, and writes the logins of all repositories.
 func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error {
 	for _, team := range list {
+		// Flux applies the catalogue from the platform repository.
+		if team.Offer != "" {
+			continue
+		}
 		if err := r.Create(ctx, team.Name); err != nil {
 			return err
 		}

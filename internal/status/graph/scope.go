@@ -43,7 +43,7 @@ func (s Scope) Team(namespace string) (teams.Team, bool) {
 
 // Owner names the people who can fix an object of a namespace: "team web", or PlatformTeam.
 func (s Scope) Owner(namespace string) string {
-	if team, ok := s.Team(namespace); ok {
+	if team, ok := s.Team(namespace); ok && team.Offer == "" {
 		return "team " + team.Name
 	}
 	return PlatformTeam

@@ -38,6 +38,9 @@ type Policy struct {
 	// RunTimeout is the time limit of a run, as a Go duration. If RunTimeout is empty, the operator's limit applies.
 	RunTimeout string `json:"runTimeout"`
 
+	// Orders is the number of orders of the catalogue that the team may have, by the name of the entry.
+	Orders map[string]int `json:"orders"`
+
 	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
 	Context struct {
 		Name string `json:"name"`

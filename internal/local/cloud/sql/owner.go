@@ -125,18 +125,26 @@ func (s *service) rights(on *instance) (rights, error) {
 	return found, err
 }
 
-// of returns a user's access to a database. The user has access if user and database have the same owner, or if the
-// user belongs to the administrators.
+// of returns a user's access to a database. The user has access if user and database have the same owner and are of the
+// same team, or if the user belongs to the administrators.
 func (r rights) of(user, database string) engine.Access {
 	of := r.owners[ownerKey("", userKind, user)]
 	to := r.owners[ownerKey("", databaseKind, database)]
 	switch {
-	case engine.Folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member:
+	case engine.Folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member && sameTeam(user, database):
 		return engine.Granted
 	case of == nil || to == nil:
 		return engine.Unchanged
 	}
 	return engine.Refused
+}
+
+// sameTeam reports whether the names of a user and a database may be of one team. A member that creates them for several
+// teams begins each name with the team's name and an underscore. Other names are of the member's own team.
+func sameTeam(user, database string) bool {
+	one, _, is := strings.Cut(engine.Folded(user), "_")
+	other, _, too := strings.Cut(engine.Folded(database), "_")
+	return !is || !too || one == other
 }
 
 // setGrants grants the users of an instance the databases that they may use, and revokes the others.

@@ -1,0 +1,48 @@
+package bootstrap_test
+
+import (
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+// TestOnlyIdentitiesThatMayDeclareDatabasesMayChangeThem checks that a team which only orders databases has no right to
+// change one on Google Cloud, where a right on one database of the instance is a right on all of them.
+func TestOnlyIdentitiesThatMayDeclareDatabasesMayChangeThem(t *testing.T) {
+	config := onGoogleCloud()
+	engine := google(t, config)
+	const content = `apiVersion: strata/v1
+kind: Teams
+teams:
+- name: web
+- {name: api, allow: ["random:*"]}
+catalogue:
+- name: database
+`
+	if err := os.WriteFile(config["teamsFile"], []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	roles := map[any]any{}
+	for _, member := range engine.OfType(memberType) {
+		who, _ := pulumitest.Plain(t, member.Inputs, "member")
+		role, _ := pulumitest.Plain(t, member.Inputs, "role")
+		if before, taken := roles[who]; taken {
+			t.Errorf("%v has both %v and %v", who, before, role)
+		}
+		roles[who] = role
+	}
+	want := map[any]any{
+		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":                "projects/acme-dev/roles/strataTenant",
+		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":                "roles/cloudsql.client",
+		"serviceAccount:team-catalogue-database@acme-dev.iam.gserviceaccount.com": "projects/acme-dev/roles/strataTenant",
+		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com":            "roles/container.defaultNodeServiceAccount",
+	}
+	if !reflect.DeepEqual(roles, want) {
+		t.Errorf("roles are %v, want %v", roles, want)
+	}
+}

@@ -1,0 +1,70 @@
+package orders
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/strata-platform/strata/catalogue"
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// contextName is the name of the Secret and the ConfigMap of a namespace's context, which layer 2 creates.
+const contextName = "strata-context"
+
+// contextVariables are the keys of that Secret, which are variables of a run, and contextConfig the keys of the ConfigMap,
+// which are configuration of the Program.
+var (
+	contextVariables = []string{"PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "GOOGLE_CREDENTIALS", "GOOGLE_PROJECT", "GOOGLE_REGION"}
+	contextConfig    = []string{"instance", "project", "region"}
+)
+
+// stackOf returns the Stack of an order. The Program's configuration holds the fields of the order, the names, and the
+// context of the platform.
+func stackOf(of key, o order, n names) (*v1.Stack, error) {
+	values := map[string]any{"team": n.team, "order": n.order, "name": n.content(), "results": n.stack()}
+	// The order's fields cannot replace the names: whoever sets name could take over another team's database.
+	fields := o.fields()
+	maps.DeleteFunc(fields, func(name string, _ any) bool { _, is := values[name]; return is })
+	maps.Copy(values, fields)
+	stack := &v1.Stack{}
+	stack.SetGroupVersionKind(v1.GroupVersion.WithKind(v1.StackKind))
+	stack.Namespace, stack.Name = of.kind.Namespace(), n.stack()
+	stack.Labels = labelsOf(of)
+	stack.Spec = v1.StackSpec{
+		Stack: n.stack(), ProgramRef: &v1.ProgramReference{Name: of.kind.Singular}, ServiceAccountName: of.kind.Account(),
+		DestroyOnFinalize: o.destroys(),
+		Config:            map[string]apiextensionsv1.JSON{}, ConfigRef: map[string]v1.ConfigMapRef{}, EnvRefs: map[string]v1.ResourceRef{},
+	}
+	for name, value := range values {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("encode spec.%s: %w", name, err)
+		}
+		stack.Spec.Config[name] = apiextensionsv1.JSON{Raw: raw}
+	}
+	for _, name := range contextConfig {
+		delete(stack.Spec.Config, name)
+		stack.Spec.ConfigRef[name] = v1.ConfigMapRef{Name: contextName, Key: name}
+	}
+	for _, name := range contextVariables {
+		stack.Spec.EnvRefs[name] = v1.ResourceRef{Type: v1.ResourceSelectorSecret, Secret: &v1.SecretSelector{Name: contextName, Key: name}}
+	}
+	return stack, nil
+}
+
+func labelsOf(of key) map[string]string {
+	return map[string]string{catalogue.KindLabel: of.kind.Singular, catalogue.NamespaceLabel: of.namespace, catalogue.OrderLabel: of.name}
+}
+
+// quoted returns a list of texts as JSON.
+func quoted(texts []string) []byte {
+	if len(texts) == 0 {
+		return []byte("null")
+	}
+	// A list of texts always encodes.
+	encoded, _ := json.Marshal(texts)
+	return encoded
+}
