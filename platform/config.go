@@ -63,6 +63,16 @@ type Config struct {
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
 
+	// StrataFile is the path of strata.yaml, relative to the folder of Pulumi.yaml; empty means that PlatformURL contains
+	// all of layer 3, as a clone of Strata does. With the file, Flux applies the commit that the file pins under the
+	// platform account, and then sync/ of PlatformURL.
+	StrataFile string `setting:"strataFile"`
+	// StrataURL is a repository to fetch the pinned commit from instead of the one in StrataFile.
+	StrataURL string `setting:"strataUrl"`
+	// StrataUsername and StrataPassword may read that repository; both are empty for a public repository.
+	StrataUsername string         `setting:"strataUsername"`
+	StrataPassword handoff.Secret `setting:"strataPassword"`
+
 	// PrivateRanges are private address ranges that the pods of teams and of Flux may connect to, such as those of the
 	// database, of Git servers, or of a control plane without a public address.
 	PrivateRanges []string `setting:"privateRanges" default:"[]"`
@@ -116,6 +126,10 @@ func (c Config) Problems() []string {
 			refuse(true, "%s %s", address.key, problem)
 		}
 	}
+	problem := gitURLProblem(c.StrataURL)
+	refuse(c.StrataURL != "" && problem != "", "strataUrl %s", problem)
+	refuse(c.StrataFile == "" && c.StrataURL+c.StrataUsername+string(c.StrataPassword) != "", "strataUrl and its login need strataFile, which pins the commit")
+	refuse((c.StrataUsername == "") != (c.StrataPassword == ""), "strataUsername and strataPassword must be given together")
 	refuse(!strings.Contains(c.TeamURL, TeamPlaceholder), "teamUrl does not contain %s: teams would share a repository", TeamPlaceholder)
 	refuse((c.FleetUsername == "") != (c.FleetPassword == ""), "fleetUsername and fleetPassword must be given together")
 	refuse((c.PlatformUsername == "") != (c.PlatformPassword == ""), "platformUsername and platformPassword must be given together")
@@ -143,8 +157,13 @@ func (c Config) credentialProblems() []string {
 	if c.upstreamOperator() && (c.FleetPassword == "" || c.FleetPassword == c.GitPassword) {
 		problems = append(problems, "fleetUsername and fleetPassword must be a login that only reads: the upstream operator reads every Secret of the cluster, and the login that writes the fleet repository controls the cluster")
 	}
-	if c.PlatformPassword != "" && c.PlatformPassword == c.GitPassword {
-		problems = append(problems, "platformPassword is the login that writes the fleet repository: give the platform account a login that only reads")
+	for _, login := range []struct {
+		key      string
+		password handoff.Secret
+	}{{"platformPassword", c.PlatformPassword}, {"strataPassword", c.StrataPassword}} {
+		if login.password != "" && login.password == c.GitPassword {
+			problems = append(problems, login.key+" is the login that writes the fleet repository: give the platform account a login that only reads")
+		}
 	}
 	return problems
 }
@@ -175,7 +194,7 @@ func (c Config) hasReceivers() bool {
 // sourcePorts returns the ports in the URLs of the repositories.
 func (c Config) sourcePorts() []int {
 	var ports []int
-	for _, address := range []string{c.FleetURL, c.PlatformURL, c.teamURL("team")} {
+	for _, address := range []string{c.FleetURL, c.PlatformURL, c.StrataURL, c.teamURL("team")} {
 		parsed, err := url.Parse(address)
 		if err != nil {
 			continue

@@ -6,6 +6,7 @@
 package platform
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,6 +43,11 @@ func Program(ctx *pulumi.Context) error {
 	if err := config.checkTeams(list.Teams); err != nil {
 		return err
 	}
+	pinned, err := config.pinned(ctx)
+	if err != nil {
+		return err
+	}
+	config.StrataURL = cmp.Or(config.StrataURL, pinned.Sync.URL)
 	offers, err := loadOffers(list.Catalogue, settings.Path(ctx, catalogue.Folder), config.upstreamOperator())
 	if err != nil {
 		return err
@@ -94,12 +100,12 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	before := append(slices.Concat(rights.all, flux.Resources(), kinds, defaults), kind, guard)
-	sync, err := newPlatformSync(ctx, config, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
+	syncs, err := newPlatformSyncs(ctx, config, pinned, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
 	}
 	// The operator destroys a team's Stacks, so Pulumi must delete the hops before the sync that applies the operator.
-	before = append(before, sync.Resources()...)
+	before = append(before, syncs...)
 	made := pulumi.Map{}
 	for _, team := range all {
 		hop, err := newHop(ctx, config, bootstrap, team, offers, pulumi.Provider(cluster), pulumi.DependsOn(before))
@@ -115,8 +121,11 @@ func Program(ctx *pulumi.Context) error {
 
 // workers returns a number above the number of syncs, so that a waiting sync delays no other. It grows in steps, because
 // a change restarts the controllers.
-func workers(list []teams.Team) int {
+func (c Config) workers(list []teams.Team) int {
 	syncs := 2 // of the fleet and the platform repository
+	if c.StrataFile != "" {
+		syncs++ // of the organisation's part
+	}
 	for _, team := range list {
 		syncs += 1 + len(team.Accounts)
 	}
@@ -138,54 +147,12 @@ func newFlux(
 
 		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
 		SourcePorts:   config.sourcePorts(),
-		Workers:       workers(list),
+		Workers:       config.workers(list),
 	}
 	if config.FleetUsername != "" {
 		args.ReadUsername, args.ReadPassword = pulumi.String(config.FleetUsername), config.FleetPassword.Input()
 	}
 	return fluxcd.NewFlux(ctx, "flux", args, opts...)
-}
-
-// SyncFolders returns the folders of the platform repository that Flux reads: Kustomizations may refer only to paths below
-// them. Flux checks out no other folders, which takes it a second less for Strata's own repository.
-func SyncFolders() []string { return []string{"sync", "operator/config"} }
-
-// newPlatformSync makes Flux apply the target's entry point below sync/clusters, under the platform account.
-func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
-	// Pulumi uninstalls Flux, and with it Flux's finalizers, before it deletes the namespace.
-	inside := rights.inside(PlatformNamespace, opts)
-	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch), SparseCheckout: SyncFolders()}
-	if config.PlatformUsername != "" {
-		repository.Username, repository.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
-	}
-	source, err := fluxcd.NewSource(ctx, "platform-source", &fluxcd.SourceArgs{
-		Namespace: pulumi.String(PlatformNamespace),
-		Name:      pulumi.String(PlatformAccount),
-		Origin:    repository,
-		Interval:  pulumi.String(config.Interval),
-	}, inside...)
-	if err != nil {
-		return nil, err
-	}
-	if config.hasReceivers() {
-		if _, err := fluxcd.NewReceiver(ctx, "platform-receiver", &fluxcd.ReceiverArgs{
-			Namespace: pulumi.String(PlatformNamespace),
-			Name:      pulumi.String(PlatformAccount),
-			Sources:   []*fluxcd.Source{source},
-		}, inside...); err != nil {
-			return nil, err
-		}
-	}
-	return fluxcd.NewSync(ctx, "platform-sync", &fluxcd.SyncArgs{
-		Namespace:      pulumi.String(PlatformNamespace),
-		Name:           pulumi.String(PlatformAccount),
-		Source:         source,
-		ServiceAccount: pulumi.String(PlatformAccount),
-		Path:           pulumi.String("./sync/clusters/" + config.Target),
-		// The entry point contains only Kustomizations, and they report their own readiness. Flux would check them every
-		// five seconds, and report the entry point ready later than them.
-		Timeout: pulumi.String("5m"),
-	}, opts...)
 }
 
 // bootstrapStack returns the full name of layer 1's stack.

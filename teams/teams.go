@@ -48,6 +48,7 @@ var reserved = map[string]string{
 	"engineer":      "the platform engineer has the Git account of that name",
 	"fleet":         "Flux applies the repository of that name as the cluster's administrator",
 	"platform":      "the repository of that name contains the platform",
+	"strata":        "the repository of that name contains Strata's part of the platform",
 	// A team's databases and database users have its name, or its name, an underscore and a suffix.
 	"root":        "the administrator of a database instance has that name",
 	"mysql":       "each database instance keeps its users in a database of that name",

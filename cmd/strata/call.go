@@ -16,7 +16,7 @@ func options(io streams) cli.Options {
 	return cli.Options{
 		In: io.in, Out: io.out, Err: io.err, Group: group, Arguments: arguments,
 		Usage: func(err error) error { return usageError{err} },
-		Local: atHome, Root: findRepository, Toolchain: openToolchain,
+		Local: atHome, Root: repositoryRoot, Toolchain: openToolchain,
 		Bind: func(command *cobra.Command) cli.Call {
 			c := &callFlags{}
 			c.Bind(command)

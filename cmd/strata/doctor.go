@@ -5,7 +5,10 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/repository"
 )
 
 func newDoctor(io streams) *cobra.Command {
@@ -19,7 +22,11 @@ The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata 
   strata doctor -o json`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
-			p, err := openLocal("")
+			found, err := repository.HereOrNone()
+			if err != nil {
+				return err
+			}
+			p, err := local.Open(found.Root, home.In(found.Root), "")
 			if err != nil {
 				return err
 			}

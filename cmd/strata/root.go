@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +15,13 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/repositorycmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/internal/status/wait"
-	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
 
@@ -101,53 +100,38 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), imagecmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)), newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io),
-		newSupervisor(), hidden,
+		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
+		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)),
+		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root
 }
 
-// openLocal opens the local platform of the repository that findRepository finds. An empty environment means the
+// openLocal opens the local platform of the repository that [repository.Here] finds. An empty environment means the
 // environment of the home.
 func openLocal(environment string) (*local.Platform, error) {
-	root, err := findRepository()
+	found, err := repository.Here()
 	if err != nil {
 		return nil, err
 	}
-	return local.Open(root, home.In(root), environment)
+	return local.Open(found.Root, home.In(found.Root), environment)
 }
 
 // atHome opens the local platform with the environment of its home.
 func atHome() (*local.Platform, error) { return openLocal("") }
 
+// repositoryRoot returns the folder of the repository that [repository.Here] finds.
+func repositoryRoot() (string, error) { found, err := repository.Here(); return found.Root, err }
+
 // callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {
-	root, err := findRepository()
-	if err != nil {
-		return "strata " + words
+	if found, err := repository.Here(); err == nil {
+		if h, err := home.At(home.In(found.Root)); err == nil {
+			return h.Call(words)
+		}
 	}
-	h, err := home.At(home.In(root))
-	if err != nil {
-		return "strata " + words
-	}
-	return h.Call(words)
-}
-
-// findRepository finds Strata's repository upwards from the working folder, or from the folder of the executable.
-func findRepository() (string, error) {
-	root, err := toolchain.FindRoot(".")
-	if err == nil {
-		return root, nil
-	}
-	executable, exeErr := os.Executable()
-	if exeErr != nil {
-		return "", err
-	}
-	if root, exeErr := toolchain.FindRoot(filepath.Dir(executable)); exeErr == nil {
-		return root, nil
-	}
-	return "", err
+	return "strata " + words
 }
 
 // group turns a command into a group of subcommands. Without a subcommand, the group prints its help.

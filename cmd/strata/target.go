@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/repository"
 )
 
 // Names of the targets.
@@ -50,11 +51,11 @@ func (t *target) open() (*lifecycle.Platform, error) {
 		if t.operator != "" && t.operator != home.UpstreamOperator {
 			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
 		}
-		root, err := findRepository()
+		found, err := repository.Here()
 		if err != nil {
 			return nil, err
 		}
-		return lifecycle.New(gke.Open(root, cmp.Or(t.environment, defaultEnvironment))), nil
+		return lifecycle.New(gke.Open(found.Root, cmp.Or(t.environment, defaultEnvironment))), nil
 	}
 	p, err := t.openLocal()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -27,13 +28,13 @@ func newToolchain(io streams) *cobra.Command {
 	}, newToolchainList(io), newToolchainBuild(io), fetchcmd.New(options(io)), newToolchainPrune(io))
 }
 
-// openToolchain opens the toolchain of the repository that findRepository finds.
+// openToolchain opens the toolchain of a clone, or outside of one that of this program.
 func openToolchain() (*toolchain.Toolchain, error) {
-	root, err := findRepository()
+	found, err := repository.HereOrNone()
 	if err != nil {
 		return nil, err
 	}
-	return toolchain.Open(root)
+	return toolchain.Open(found.Root)
 }
 
 func newToolchainList(io streams) *cobra.Command {

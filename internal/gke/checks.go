@@ -47,7 +47,7 @@ type facts struct {
 // check checks all requirements of the layers, and changes nothing. It omits a check whose own requirements fail.
 func (p *Platform) check(ctx context.Context) (facts, []finding) {
 	var f facts
-	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile())
+	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile(), p.checkPins())
 	command, err := p.pulumi()
 	if err != nil {
 		return f, append(findings, finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})

@@ -17,9 +17,9 @@ import (
 	"github.com/strata-platform/strata/test/long"
 )
 
-// repository creates a folder with the files of Strata's repository that the checks read, and an engineer who is logged
+// testRepository creates a folder with the files of Strata's repository that the checks read, and an engineer who is logged
 // in to a backend and to Google.
-func repository(t *testing.T) *Platform {
+func testRepository(t *testing.T) *Platform {
 	t.Helper()
 	root := t.TempDir()
 	for _, name := range []string{"go.mod", "teams.yaml", "Pulumi.yaml", "bootstrap/Pulumi.yaml", operatorImage} {
@@ -76,7 +76,7 @@ func write(t *testing.T, path, content string) {
 // TestTheCommandsOfTheChecksFixTheirFindings runs the command of each finding until there are no findings.
 func TestTheCommandsOfTheChecksFixTheirFindings(t *testing.T) {
 	long.Test(t)
-	p := repository(t)
+	p := testRepository(t)
 	values := map[string]string{
 		"project": "acme-platform", "fleetUrl": "https://git.acme.example/fleet.git", "platformUrl": "https://git.acme.example/strata.git",
 		"teamUrl": "https://git.acme.example/{team}.git", "gitUsername": "writer", "fleetUsername": "reader",
@@ -106,7 +106,7 @@ func TestTheCommandsOfTheChecksFixTheirFindings(t *testing.T) {
 }
 
 func TestUpChangesNothingWhileARequirementIsMissing(t *testing.T) {
-	p := repository(t)
+	p := testRepository(t)
 	var shown strings.Builder
 	_, err := lifecycle.New(p).Up(t.Context(), progress.New(&shown), wait.All)
 	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
@@ -173,7 +173,7 @@ func TestAMissingRequirementIsFoundWithItsRemedy(t *testing.T) {
 		}, "its target is local", "pulumi config set target gke --stack dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := repository(t)
+			p := testRepository(t)
 			shell(t, p, "pulumi stack init dev --cwd bootstrap")
 			shell(t, p, "pulumi stack init dev")
 			shell(t, p, "pulumi config set project acme-platform --stack dev --cwd bootstrap")
@@ -190,7 +190,7 @@ func TestAMissingRequirementIsFoundWithItsRemedy(t *testing.T) {
 }
 
 func TestAnImageWithADigestHasNoNote(t *testing.T) {
-	p := repository(t)
+	p := testRepository(t)
 	if found := p.checkImage(); len(found) != 1 || !found[0].Note {
 		t.Errorf("a tag has no note: %v", found)
 	}
@@ -251,7 +251,7 @@ func TestAnInterruptNamesTheCommandsOfItsTarget(t *testing.T) {
 
 // TestAStackThatDoesNotExistHasNoResources reads the stacks of an engineer's own Pulumi.
 func TestAStackThatDoesNotExistHasNoResources(t *testing.T) {
-	p := repository(t)
+	p := testRepository(t)
 	for _, layer := range []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer} {
 		if state, err := p.State(t.Context(), layer); err != nil || len(state.Resources) > 0 {
 			t.Errorf("layer %s: %v, %v", layer, state.Resources, err)

@@ -70,14 +70,15 @@ func (p *Platform) layer(name string) (layers.Runner, layers.Layer, error) {
 		Stack: p.Environment, Pulumi: p.pulumi, Line: p.pulumiLine,
 		WorkDir: func(layer string) string { return filepath.Join(cache, "strata", "gke", p.Environment, layer) },
 	}
-	return runner, layers.Layer{Name: name, Project: project.Name, Folder: filepath.Join(p.Root, project.Folder)}, nil
+	folder, err := p.folder(name)
+	return runner, layers.Layer{Name: name, Project: project.Name, Folder: filepath.Join(p.Root, folder)}, err
 }
 
 // pulumiLine returns the command line of pulumi for a layer's stack, run in the repository's root.
 func (p *Platform) pulumiLine(layer, command string) string {
 	line := "pulumi " + command + " --stack " + p.Environment
-	if project, err := lifecycle.ProjectOf(layer); err == nil && project.Folder != "." {
-		line += " --cwd " + project.Folder
+	if folder, err := p.folder(layer); err == nil && folder != "." {
+		line += " --cwd " + folder
 	}
 	return line
 }

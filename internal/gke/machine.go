@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/repository"
 )
 
 // checkGo looks for the Go toolchain that compiles the layers' programs. It runs go in the repository, where go itself
@@ -21,6 +24,22 @@ func (p *Platform) checkGo(ctx context.Context) []finding {
 	command.Dir, command.Stderr = p.Root, &said
 	if err := command.Run(); err != nil {
 		return []finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
+	}
+	return nil
+}
+
+// checkPins compares the pins of an organisation's repository with this strata. The layers run the version in go.mod, so a
+// difference is a note.
+func (p *Platform) checkPins() []finding {
+	r := repository.At(p.Root)
+	if !r.Organisation {
+		return nil
+	}
+	if _, err := r.Pins(); err != nil {
+		return []finding{{Check: "strata.yaml", Found: err.Error(), Remedy: "correct the file"}}
+	}
+	if err := r.CheckPins(buildinfo.Version); err != nil {
+		return []finding{{Check: "version", Note: true, Found: err.Error(), Remedy: "the layers run the version in go.mod"}}
 	}
 	return nil
 }

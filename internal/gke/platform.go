@@ -17,12 +17,13 @@ import (
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/teams"
 )
 
 // Platform is the platform of one environment on Google Cloud.
 type Platform struct {
-	// Root is the folder of Strata's repository.
+	// Root is the folder of the clone of Strata, or of an organisation's repository.
 	Root string
 	// Environment is the name of the stack in every layer.
 	Environment string
@@ -34,7 +35,8 @@ type Platform struct {
 	clusterName string
 }
 
-// Open opens the platform of an environment, which need not exist. root is Strata's repository.
+// Open opens the platform of an environment, which need not exist. root is the folder of a clone of Strata or of an
+// organisation's repository.
 func Open(root, environment string) *Platform {
 	return &Platform{Root: root, Environment: environment}
 }
@@ -62,6 +64,9 @@ func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 	p.command = command
 	return command, nil
 }
+
+// folder returns the folder of a layer's project, relative to Root.
+func (p *Platform) folder(layer string) (string, error) { return repository.At(p.Root).Folder(layer) }
 
 // Teams reads teams.yaml.
 func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Root) }

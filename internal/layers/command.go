@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,8 @@ type pinned struct {
 	version semver.Version
 }
 
-// Pinned returns the pulumi command in the bin folder of root, whose version the caller knows. When the context of a call
+// Pinned returns the pulumi command in the bin folder of root, whose version the caller knows. It finds language hosts that
+// are not beside it in the folder spares of root. When the context of a call
 // ends, pulumi gets one interrupt, and is killed if it does not end within ten seconds.
 func Pinned(root, version string) func() (auto.PulumiCommand, error) {
 	return func() (auto.PulumiCommand, error) {
@@ -76,7 +78,8 @@ func (p pinned) Run(ctx context.Context, dir string, in io.Reader, out, errs []i
 	call := newCall(exec.CommandContext(ctx, p.path, nonInteractive(args)...), out, errs) //nolint:gosec // The home's own pulumi.
 	call.command.Dir, call.command.Stdin = dir, in
 	// Pulumi finds its language hosts on PATH.
-	path := "PATH=" + filepath.Dir(p.path) + string(os.PathListSeparator) + os.Getenv("PATH")
+	bin := filepath.Dir(p.path)
+	path := "PATH=" + strings.Join([]string{bin, filepath.Join(filepath.Dir(bin), "spares"), os.Getenv("PATH")}, string(os.PathListSeparator))
 	call.command.Env = slices.Concat(os.Environ(), env, []string{automation, path})
 	call.command.Cancel = func() error { return call.command.Process.Signal(os.Interrupt) }
 	call.command.WaitDelay = interruptGrace

@@ -1,5 +1,5 @@
-// Package layers runs Pulumi layers through the Automation API: a program in this process, or the project of an engineer
-// in its folder, with that engineer's login, stack and configuration.
+// Package layers runs Pulumi layers through the Automation API: a program in this process, a compiled program, or the project
+// of an engineer in its folder, with that engineer's login, stack and configuration.
 package layers
 
 import (
@@ -28,6 +28,8 @@ type Layer struct {
 
 	// Program is the program, which runs in this process.
 	Program pulumi.RunFunc
+	// Executable is the path of a compiled Go program that runs instead of Program, in the folder RunsIn.
+	Executable, RunsIn string
 	// Config is the complete configuration of the program's stack. It replaces the configuration of an earlier run.
 	Config auto.ConfigMap
 

@@ -3,9 +3,12 @@ package layers
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
 // source is the origin of a layer's program. It decides what Strata does for the program's stack, and what it leaves to an
@@ -28,8 +31,11 @@ type source interface {
 
 // source returns the origin of the layer's program.
 func (l Layer) source() source {
-	if l.Folder != "" {
+	switch {
+	case l.Folder != "":
 		return folder{l}
+	case l.Executable != "":
+		return compiled{inline{l}}
 	}
 	return inline{l}
 }
@@ -38,11 +44,17 @@ func (l Layer) source() source {
 type inline struct{ Layer }
 
 func (l inline) open(ctx context.Context, r Runner, command auto.PulumiCommand, operation bool) (auto.Stack, error) {
-	if operation {
-		state, ok, err := r.stored(l.Layer)
-		command = sparing{command, err == nil && ok && len(state) > 0, true}
+	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(r.WorkDir(l.Name)), auto.EnvVars(r.Env),
+		auto.Pulumi(l.sparing(r, command, operation)))
+}
+
+// sparing returns a pulumi command that skips calls with unused results.
+func (l inline) sparing(r Runner, command auto.PulumiCommand, operation bool) auto.PulumiCommand {
+	if !operation {
+		return command
 	}
-	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(r.WorkDir(l.Name)), auto.EnvVars(r.Env), auto.Pulumi(command))
+	state, ok, err := r.stored(l.Layer)
+	return sparing{command, err == nil && ok && len(state) > 0, true}
 }
 
 func (l inline) configure(ctx context.Context, r Runner, stack auto.Stack) error {
@@ -72,6 +84,22 @@ func (inline) destroy() ([]optdestroy.Option, func(error) bool) {
 }
 
 func (inline) advice(context.Context, Runner, auto.Stack) string { return "" }
+
+// compiled is like inline for a program in another process. Its project is in a folder of its own, because a program in this
+// process would read the same project.
+type compiled struct{ inline }
+
+func (l compiled) open(ctx context.Context, r Runner, command auto.PulumiCommand, operation bool) (auto.Stack, error) {
+	dir := filepath.Join(r.WorkDir(l.Name), "program")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return auto.Stack{}, err
+	}
+	project := workspace.Project{
+		Name: tokens.PackageName(l.Project), Main: l.RunsIn,
+		Runtime: workspace.NewProjectRuntimeInfo("go", map[string]any{"binary": l.Executable}),
+	}
+	return auto.UpsertStackLocalSource(ctx, r.Stack, dir, auto.Project(project), auto.EnvVars(r.Env), auto.Pulumi(l.sparing(r, command, operation)))
+}
 
 // folder is a project in a folder. The engineer creates and configures its stack, and keeps it after a destroy.
 type folder struct{ Layer }

@@ -31,12 +31,19 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 	if err != nil {
 		return layers.Layer{}, err
 	}
-	l := layers.Layer{Name: name, Project: project.Name, Program: project.Program}
+	l, err := p.program(layers.Layer{Name: name, Project: project.Name}, project)
+	if err != nil {
+		return l, err
+	}
 	if name == lifecycle.BootstrapLayer {
 		l.Config, err = layerconfig.Bootstrap(p.Home, p.teamsFile())
-	} else {
-		l.Config, err = layerconfig.Platform(p.repositories(status), list, p.teamsFile())
+		return l, err
 	}
+	all, err := p.repositories(status)
+	if err != nil {
+		return l, err
+	}
+	l.Config, err = layerconfig.Platform(all, list, p.teamsFile())
 	return l, err
 }
 
@@ -81,7 +88,7 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	if err != nil {
 		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	run := lifecycle.Run{Layer: l, Runner: runner, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
+	run := lifecycle.Run{Layer: l, Runner: checked{runner, p}, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		run.Above = p.above
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
@@ -141,7 +148,8 @@ func (p *Platform) above(ctx context.Context) (run lifecycle.Run, remove func(),
 		return lifecycle.Run{}, nil, false
 	}
 	runner, is := open.Runner.(layers.Runner)
-	if !is || !runner.Prepared(open.Layer) {
+	// A compiled program cannot wait for layer 1.
+	if !is || open.Layer.Executable != "" || !runner.Prepared(open.Layer) {
 		return lifecycle.Run{}, nil, false
 	}
 	runner, remove, err = p.ready(ctx, open.Layer, runner)

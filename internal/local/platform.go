@@ -21,8 +21,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/internal/local/repositories"
 	"github.com/strata-platform/strata/internal/local/states"
+	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/teams"
 )
@@ -31,8 +31,8 @@ import (
 type Platform struct {
 	Home      home.Home
 	Toolchain *toolchain.Toolchain
-	// Root is the root folder of Strata's repository.
-	Root string
+	// Repository is the clone of Strata, or an organisation's repository.
+	Repository repository.Repository
 	// Environment is the name of the stack in every layer.
 	Environment string
 
@@ -43,8 +43,8 @@ type Platform struct {
 	pulumi     func() (auto.PulumiCommand, error)
 }
 
-// Open opens the platform of a home. The home need not exist: Start creates it. root is the root folder of Strata's
-// repository.
+// Open opens the platform of a home. The home need not exist: Start creates it. root is the root folder of a clone of Strata
+// or of an organisation's repository.
 func Open(root, dir, environment string) (*Platform, error) {
 	h, err := home.At(dir)
 	if err == nil && h.Exists() {
@@ -67,7 +67,7 @@ func Open(root, dir, environment string) (*Platform, error) {
 		return nil, fmt.Errorf("find strata's own executable: %w", err)
 	}
 	return &Platform{
-		Home: h, Toolchain: tc, Root: root, Environment: environment,
+		Home: h, Toolchain: tc, Repository: repository.At(root), Environment: environment,
 		executable: executable, client: supervisor.Connect(h), pulumi: layers.Pinned(h.ToolsRoot(), tc.Version("pulumi")),
 	}, nil
 }
@@ -89,10 +89,10 @@ func (p *Platform) UseOperator(name string) error {
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
 // Teams reads teams.yaml.
-func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Root) }
+func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Repository.Root) }
 
 // teamsFile returns the path of teams.yaml.
-func (p *Platform) teamsFile() string { return filepath.Join(p.Root, lifecycle.TeamsFile) }
+func (p *Platform) teamsFile() string { return filepath.Join(p.Repository.Root, lifecycle.TeamsFile) }
 
 // CreateHome creates the home if it does not exist.
 func (p *Platform) CreateHome() error {
@@ -112,7 +112,7 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
 		return supervisor.Status{}, err
 	}
-	if err := p.client.Start(ctx, p.executable, p.Root); err != nil {
+	if err := p.client.Start(ctx, p.executable, p.Repository.Root); err != nil {
 		return supervisor.Status{}, err
 	}
 	return p.client.Status(ctx)
@@ -128,11 +128,6 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	return layerconfig.Environment(ctx, p.Home, layer, p.layerStates(), googleURL, func(ctx context.Context) (string, error) {
 		return p.Toolchain.Path(ctx, "flux-manifests")
 	})
-}
-
-// repositories returns the repositories of the home on the running Git server.
-func (p *Platform) repositories(running supervisor.Status) repositories.Repositories {
-	return repositories.Repositories{Home: p.Home, Root: p.Root, URL: running.GitURL, Create: p.client.CreateRepository}
 }
 
 // runner returns the runner of a layer of this platform.

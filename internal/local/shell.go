@@ -31,7 +31,7 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	if err != nil {
 		return nil, err
 	}
-	if err := p.repositories(status).Ensure(ctx, list, show.Note); err != nil {
+	if err := p.ensureRepositories(ctx, status, list, show); err != nil {
 		return nil, err
 	}
 	l, err := p.layer(ctx, name)

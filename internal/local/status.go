@@ -11,7 +11,6 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/kubeconfig"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/internal/local/repositories"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/teams"
 )
@@ -86,7 +85,11 @@ func (p *Platform) goingDown(step string) status.Item {
 
 // Heads implements [lifecycle.Cluster].
 func (p *Platform) Heads(list []teams.Team) map[string]string {
-	return repositories.Repositories{Home: p.Home}.Heads(list)
+	all, err := p.repositories(supervisor.Status{})
+	if err != nil {
+		return nil // The commands that change the platform report the error.
+	}
+	return all.Heads(list)
 }
 
 // clusterName is the name of layer 1's cluster.

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/teams"
 )
 
 var _ lifecycle.Target = (*Platform)(nil)
@@ -56,6 +57,9 @@ func (p *Platform) Check() lifecycle.Step {
 // checkMachine returns the quick findings of doctor about this machine. If a requirement is missing, it returns an error
 // that lists all missing requirements.
 func (p *Platform) checkMachine(ctx context.Context) (string, error) {
+	if err := p.checkPins(); err != nil {
+		return "", fmt.Errorf("%w: nothing was changed", err)
+	}
 	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
 	if missing := report.Of(doctor.Missing); len(missing) > 0 {
 		var found []string
@@ -99,6 +103,7 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 	if !repositories {
 		return steps
 	}
+	steps = append(p.announce(), steps...)
 	return append(steps, lifecycle.Step{Name: "repositories fleet, platform and the teams'", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 		running, err := p.client.Status(ctx)
 		if err != nil {
@@ -108,8 +113,20 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		if err != nil {
 			return "", err
 		}
-		return "", p.repositories(running).Ensure(ctx, list, show.Note)
+		return "", p.ensureRepositories(ctx, running, list, show)
 	}})
+}
+
+// ensureRepositories creates and updates the home's repositories.
+func (p *Platform) ensureRepositories(ctx context.Context, running supervisor.Status, list []teams.Team, show *progress.Reporter) error {
+	if err := p.checkPins(); err != nil {
+		return err
+	}
+	all, err := p.repositories(running)
+	if err != nil {
+		return err
+	}
+	return all.Ensure(ctx, list, show.Note)
 }
 
 // Finish returns the steps that stop the programs of the home and, with purge, remove it. The user finds
@@ -143,12 +160,16 @@ func (p *Platform) Next(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := p.repositories(running)
+	if err != nil {
+		return nil, err
+	}
 	steps := []string{p.Home.Call("status")}
 	for _, team := range list[:min(1, len(list))] {
 		if team.Offer != "" {
 			break
 		}
-		steps = append(steps, p.repositories(running).CloneCommand(team.Name, team.Name))
+		steps = append(steps, all.CloneCommand(team.Name, team.Name))
 		if _, err := exec.LookPath("kubectl"); err == nil {
 			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil
 		}

@@ -44,7 +44,10 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 	if err != nil {
 		return teamadmin.Repository{}, err
 	}
-	all := p.repositories(running)
+	all, err := p.repositories(running)
+	if err != nil {
+		return teamadmin.Repository{}, err
+	}
 	repository := teamadmin.Repository{URL: all.Address(team), Clone: all.CloneCommand(team, team), Kept: all.Has(team)}
 	return repository, all.EnsureTeams(ctx, list)
 }
@@ -59,7 +62,10 @@ func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []stri
 	if err != nil {
 		return nil, "", fmt.Errorf("clone the repository of team %s: %w: run `%s` first", name, err, p.Home.Call("up"))
 	}
-	all := p.repositories(running)
+	all, err := p.repositories(running)
+	if err != nil {
+		return nil, "", err
+	}
 	if !all.Has(team.Name) {
 		return nil, "", fmt.Errorf("team %s has no repository yet: run `%s` first", name, p.Home.Call("up"))
 	}
@@ -70,7 +76,10 @@ func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []stri
 // it as the engineer.
 func (p *Platform) KeptRepository(ctx context.Context, team string) teamadmin.Repository {
 	running, err := p.client.Status(ctx)
-	all := p.repositories(running)
+	if err != nil {
+		return teamadmin.Repository{}
+	}
+	all, err := p.repositories(running)
 	if err != nil || !all.Has(team) {
 		return teamadmin.Repository{}
 	}

@@ -3,6 +3,8 @@ package toolchain
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
@@ -11,7 +13,7 @@ func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
 	b := tinyCatalogue()[0]
 	read := func(t *testing.T) *module {
 		t.Helper()
-		m, err := readModule(dir, b)
+		m, err := readModule(sources.In(root), b)
 		if err != nil {
 			t.Fatal(err)
 		}

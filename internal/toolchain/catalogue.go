@@ -58,9 +58,15 @@ type embeds struct {
 // proxyModule is the module of the Cloud SQL Auth Proxy, whose main package is its root.
 const proxyModule = "github.com/GoogleCloudPlatform/cloud-sql-proxy/v2"
 
-// catalogue returns every tool that Strata uses on a local target. The go.mod files hold the versions.
+// catalogue returns every tool that Strata uses on a local target of this system. The go.mod files hold the versions.
 func catalogue() []bundle {
-	bundles := []bundle{
+	// gVisor exists for Linux only, and pods are simulated elsewhere.
+	return slices.DeleteFunc(everySystem(), func(b bundle) bool { return b.name == "runsc" && runtime.GOOS != "linux" })
+}
+
+// everySystem returns the tools of all systems.
+func everySystem() []bundle {
+	return []bundle{
 		{name: "kubernetes", module: "kubernetes", tools: []tool{
 			{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", pin: "go.etcd.io/etcd/server/v3", versionArgs: []string{"--version"}},
 			kubernetes("kube-apiserver"),
@@ -107,14 +113,10 @@ func catalogue() []bundle {
 		{name: "cloud-sql-proxy", module: "cloud-sql-proxy", tools: []tool{
 			{name: "cloud-sql-proxy", pkg: proxyModule, pin: proxyModule, versionArgs: []string{"--version"}},
 		}},
-	}
-	// gVisor exists for Linux only, and pods are simulated elsewhere.
-	if runtime.GOOS == "linux" {
-		bundles = append(bundles, bundle{name: "runsc", module: "runsc", tools: []tool{
+		{name: "runsc", module: "runsc", tools: []tool{
 			{name: "runsc", pkg: "./", pin: "gvisor.dev/gvisor"},
-		}})
+		}},
 	}
-	return bundles
 }
 
 func kubernetes(name string) tool {

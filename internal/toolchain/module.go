@@ -6,18 +6,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
-	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
-)
 
-// modulePath is the path of Strata's own module.
-const modulePath = "github.com/strata-platform/strata"
+	"github.com/strata-platform/strata/internal/toolchain/sources"
+)
 
 // cacheFormat is part of every address. A new value abandons the builds of older versions of this package.
 const cacheFormat = "strata-tools-1"
@@ -25,20 +25,21 @@ const cacheFormat = "strata-tools-1"
 // A module is the source of a bundle, as read from disk once. Builds use these bytes instead of the files, so that a
 // build always matches its address.
 type module struct {
-	dir          string
+	sources      sources.Sources
+	dir          string            // the folder in sources, with slashes
 	path         string            // the module path
 	files        map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
 	versions     map[string]string // version by module path
 	replacements []replacement
 }
 
-// readModule reads the parts of the module in dir that the bundle needs.
-func readModule(dir string, b bundle) (*module, error) {
-	m := &module{dir: dir, files: map[string][]byte{}, versions: map[string]string{}}
+// readModule reads the parts of the bundle's module that the bundle needs.
+func readModule(from sources.Sources, b bundle) (*module, error) {
+	m := &module{sources: from, dir: path.Join(sources.Tools, b.module), files: map[string][]byte{}, versions: map[string]string{}}
 	if err := m.readRoot("."); err != nil {
 		return nil, err
 	}
-	parsed, err := modfile.Parse(filepath.Join(dir, "go.mod"), m.files["go.mod"], nil)
+	parsed, err := modfile.Parse(m.name("go.mod"), m.files["go.mod"], nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func readModule(dir string, b bundle) (*module, error) {
 	}
 	for _, tl := range b.tools {
 		if m.versions[tl.pin] == "" {
-			return nil, fmt.Errorf("%s does not require %s, the module of %s", filepath.Join(dir, "go.mod"), tl.pin, tl.name)
+			return nil, fmt.Errorf("%s does not require %s, the module of %s", m.name("go.mod"), tl.pin, tl.name)
 		}
 		if tl.local() {
 			if err := m.readPackage(tl.pkg); err != nil {
@@ -71,10 +72,10 @@ func readModule(dir string, b bundle) (*module, error) {
 
 // readRoot reads the files of the module in the folder sub.
 func (m *module) readRoot(sub string) error {
-	if err := m.read(filepath.Join(sub, "go.mod")); err != nil {
+	if err := m.read(path.Join(sub, "go.mod")); err != nil {
 		return err
 	}
-	if err := m.read(filepath.Join(sub, "go.sum")); !errors.Is(err, os.ErrNotExist) {
+	if err := m.read(path.Join(sub, "go.sum")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -82,29 +83,32 @@ func (m *module) readRoot(sub string) error {
 
 // readPackage reads the Go files in the folder sub, except tests.
 func (m *module) readPackage(sub string) error {
-	sources, err := filepath.Glob(filepath.Join(m.dir, sub, "*.go"))
+	found, err := fs.Glob(m.sources.Files, path.Join(m.dir, sub, "*.go"))
 	if err != nil {
 		return err
 	}
-	for _, source := range sources {
+	for _, source := range found {
 		if strings.HasSuffix(source, "_test.go") {
 			continue
 		}
-		if err := m.read(filepath.Join(sub, filepath.Base(source))); err != nil {
+		if err := m.read(path.Join(sub, path.Base(source))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *module) read(path string) error {
-	content, err := os.ReadFile(filepath.Join(m.dir, path))
+func (m *module) read(file string) error {
+	content, err := fs.ReadFile(m.sources.Files, path.Join(m.dir, file))
 	if err != nil {
-		return err
+		return fmt.Errorf("read %s: %w", m.name(file), err)
 	}
-	m.files[path] = content
+	m.files[file] = content
 	return nil
 }
+
+// name returns the name of one of the module's files for messages.
+func (m *module) name(file string) string { return m.sources.Name(path.Join(m.dir, file)) }
 
 // dir returns the cache folder of a bundle. It needs the go command unless the tools were fetched.
 func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
@@ -148,8 +152,13 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 	if t.goVersion != "" {
 		return t.goVersion, nil
 	}
+	dir, remove, err := t.sources.GoFolder()
+	if err != nil {
+		return "", fmt.Errorf("ask Go for its version: %w", explain(err, t.cache))
+	}
+	defer remove()
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION")
-	cmd.Dir = t.root
+	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -164,11 +173,11 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 // Go returns the version of the go command on PATH and the minimum version of the repository, both in the form
 // "go1.26.0".
 func (t *Toolchain) Go(ctx context.Context) (found, needed string, err error) {
-	content, err := os.ReadFile(filepath.Join(t.root, "go.mod"))
+	content, err := fs.ReadFile(t.sources.Files, "go.mod")
 	if err != nil {
 		return "", "", err
 	}
-	parsed, err := modfile.ParseLax(filepath.Join(t.root, "go.mod"), content, nil)
+	parsed, err := modfile.ParseLax(t.sources.Name("go.mod"), content, nil)
 	if err != nil {
 		return "", "", err
 	}
@@ -177,13 +186,4 @@ func (t *Toolchain) Go(ctx context.Context) (found, needed string, err error) {
 	}
 	found, err = t.askGo(ctx)
 	return found, needed, err
-}
-
-func isRoot(dir string) bool {
-	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil || modfile.ModulePath(content) != modulePath {
-		return false
-	}
-	info, err := os.Stat(filepath.Join(dir, "tools"))
-	return err == nil && info.IsDir()
 }

@@ -127,7 +127,6 @@ func TestPruneOfAMissingCache(t *testing.T) {
 
 func TestPruneWithAnOldGoRemovesNothing(t *testing.T) {
 	tools, now, before := twoPins(t)
-	write(t, filepath.Join(tools.root, "go.mod"), "module "+modulePath+"\n\ngo 1.26.0\n")
 	tools.goVersion = "go1.25.9"
 	if removed, err := tools.Prune(t.Context()); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "go1.25.9, but this clone needs go1.26.0 or newer") {
 		t.Errorf("Prune removed %v, error %v", removed, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // TestVersionThatGoWroteIntoAProgram covers a tool that prints no version, and a release of it that Go built in a clone,
@@ -16,6 +18,7 @@ func TestVersionThatGoWroteIntoAProgram(t *testing.T) {
 	openMute := func(t *testing.T, version string) *Toolchain {
 		t.Helper()
 		root := t.TempDir()
+		write(t, filepath.Join(root, "go.mod"), "module "+sources.Module+"\n\ngo 1.26.0\n")
 		write(t, filepath.Join(root, "tools/tiny/go.mod"), "module example.com/tiny\n\ngo 1.26.0\n\nrequire "+pin+" "+version+"\n")
 		tools, err := open(root, t.TempDir(), []bundle{{name: "tiny", module: "tiny", tools: []tool{{name: "mute", pkg: pin, pin: pin}}}})
 		if err != nil {

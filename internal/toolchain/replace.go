@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -40,12 +41,12 @@ func (m *module) readReplacements() error {
 		return err
 	}
 	for _, source := range slices.Sorted(maps.Keys(m.files)) {
-		if filepath.Dir(source) != replaceFolder {
+		if path.Dir(source) != replaceFolder {
 			continue
 		}
 		found, err := m.replacementsOf(source)
 		if err != nil {
-			return fmt.Errorf("%s %w", filepath.Join(m.dir, source), err)
+			return fmt.Errorf("%s %w", m.name(source), err)
 		}
 		m.replacements = append(m.replacements, found...)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // upstream is the module that the tests of replacements pin. Its program prints the text in its package text.
@@ -225,7 +227,7 @@ func TestToolsReplaceTheseFiles(t *testing.T) {
 			"github.com/ccojocar/zxcvbn-go matching/matching.go\ngithub.com/nbutton23/zxcvbn-go matching/matching.go\n",
 	}
 	for _, b := range catalogue() {
-		m, err := readModule(filepath.Join(root, "tools", b.module), b)
+		m, err := readModule(sources.In(root), b)
 		if err != nil {
 			t.Fatal(err)
 		}

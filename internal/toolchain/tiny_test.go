@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // tinyCatalogue returns a bundle of programs that build quickly and without network: one of this repository that embeds
@@ -23,7 +25,7 @@ func tinyRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for path, content := range map[string]string{
-		"go.mod": "module " + modulePath + "\n\ngo 1.26.0\n",
+		"go.mod": "module " + sources.Module + "\n\ngo 1.26.0\n",
 		"tools/tiny/go.mod": `module example.com/tiny
 
 go 1.26.0

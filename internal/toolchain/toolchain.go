@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // A Toolchain provides the tools that one repository pins. It reads the pins once, when it is opened. It is safe for
 // concurrent use, also by several processes.
 type Toolchain struct {
-	root    string
+	sources sources.Sources
 	cache   string
 	modules map[string]*module // by bundle name
 	bundles []bundle
@@ -48,7 +50,8 @@ const (
 	Override State = "override"
 )
 
-// Open reads the pins of the repository at root.
+// Open reads the pins of the clone at root. If root is no clone, such as an organisation's repository or "", it reads those
+// in this program.
 func Open(root string) (*Toolchain, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -58,37 +61,24 @@ func Open(root string) (*Toolchain, error) {
 }
 
 func open(root, cache string, bundles []bundle) (*Toolchain, error) {
+	from, err := sources.Of(root)
+	if err != nil {
+		return nil, err
+	}
 	t := &Toolchain{
-		root:    root,
-		cache:   cache,
+		sources: from, cache: cache,
 		modules: map[string]*module{},
 		bundles: bundles,
 		checked: map[string]struct{}{},
 	}
 	for _, b := range bundles {
-		m, err := readModule(filepath.Join(root, "tools", b.module), b)
+		m, err := readModule(from, b)
 		if err != nil {
-			return nil, fmt.Errorf("open the toolchain of %s: %w", root, err)
+			return nil, fmt.Errorf("open the toolchain of %s: %w", from, err)
 		}
 		t.modules[b.name] = m
 	}
 	return t, nil
-}
-
-// FindRoot returns the folder that contains Strata's go.mod and tools/: start itself or its nearest such parent.
-func FindRoot(start string) (string, error) {
-	start, err := filepath.Abs(start)
-	if err != nil {
-		return "", fmt.Errorf("find Strata's repository: %w", err)
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if isRoot(dir) {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find Strata's repository: neither %s nor a folder above it contains the go.mod of %s and tools/: run this in a clone of Strata", start, modulePath)
-		}
-	}
 }
 
 // Cache returns the folder of the tools. The first build creates it.

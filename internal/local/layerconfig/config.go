@@ -1,6 +1,8 @@
 package layerconfig
 
 import (
+	"path/filepath"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/strata-platform/strata/bootstrap"
@@ -9,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/repositories"
+	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
@@ -61,6 +64,10 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	config.Interval = "10s"
 	config.PlatformURL = all.Address(repositories.Platform)
 	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(repositories.Platform))
+	if all.Layer3 != nil {
+		config.StrataFile, config.StrataURL = filepath.Join(all.Root, pins.File), all.Address(repositories.Strata)
+		config.StrataUsername, config.StrataPassword = login(gitserver.Reader(repositories.Strata))
+	}
 	config.TeamURL = all.Address(platform.TeamPlaceholder)
 	config.TeamCredentials = map[string]platform.Credentials{}
 	for _, team := range list {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// firstTeamFiles is the folder of the first files in a team's repository.
-const firstTeamFiles = "examples/wordpress"
+// FirstTeamFiles is the folder of a clone that contains the first files of a team's repository.
+const FirstTeamFiles = "examples/wordpress"
 
 // firstTeamProgram is the file that contains the database's user, and firstTeamAccount the one that contains the team's
 // account.
@@ -34,8 +34,8 @@ var (
 
 // writeFirstFiles copies the example to a folder for a team. The account gets the team's name. Because the teams share
 // an instance, the database's user gets the team's name too, and the database's name begins with it.
-func writeFirstFiles(example, folder, team string) error {
-	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
+func writeFirstFiles(example fs.FS, folder, team string) error {
+	if err := os.CopyFS(folder, example); err != nil {
 		return err
 	}
 	// YAML may read a team's name as another type, such as "on", so it needs encoding.
@@ -54,14 +54,14 @@ func writeFirstFiles(example, folder, team string) error {
 		}
 		if entry.Name() == firstTeamProgram {
 			if !databaseUser.Match(content) {
-				return fmt.Errorf("%s of %s names no database user %s", entry.Name(), firstTeamFiles, exampleTeam)
+				return fmt.Errorf("%s of %s names no database user %s", entry.Name(), FirstTeamFiles, exampleTeam)
 			}
 			content = databaseUser.ReplaceAll(content, own)
 		}
 		content = exampleWord.ReplaceAll(content, []byte(team+`${1}`))
 		if entry.Name() == firstTeamAccount {
 			if !accountField.Match(content) {
-				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), firstTeamFiles)
+				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), FirstTeamFiles)
 			}
 			content = accountField.ReplaceAll(content, own)
 		}

@@ -71,10 +71,12 @@ func (r Repositories) git(ctx context.Context, dir string, args ...string) (stri
 	command.Env = append(os.Environ(),
 		"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
 		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
-		"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_COUNT=4",
 		"GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: Basic "+login,
 		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+os.DevNull,
 		"GIT_CONFIG_KEY_2=safe.directory", "GIT_CONFIG_VALUE_2="+dir,
+		// A repository's own configuration can name a program here, which git status would run.
+		"GIT_CONFIG_KEY_3=core.fsmonitor", "GIT_CONFIG_VALUE_3=false",
 		"GIT_AUTHOR_NAME=Strata", "GIT_AUTHOR_EMAIL="+supervisor.Engineer,
 		"GIT_COMMITTER_NAME=Strata", "GIT_COMMITTER_EMAIL="+supervisor.Engineer,
 	)

@@ -4,12 +4,14 @@ package repositories
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/parts"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
@@ -18,14 +20,22 @@ import (
 const (
 	Fleet    = "fleet"
 	Platform = "platform"
+	// Strata contains layer 3 of this program, for an organisation's repository.
+	Strata = "strata"
 )
 
 // Repositories are the repositories on the Git server of a home.
 type Repositories struct {
 	Home home.Home
-	// Root is the root folder of the clone of Strata. Its current commit becomes the content of the platform repository, and
-	// its example becomes the first content of a team's repository.
+	// Root is the root folder of the clone of Strata, or of an organisation's repository. Its current commit becomes the
+	// content of the platform repository.
 	Root string
+	// Layer3 is Strata's part of the platform, and Branch its branch, if Root is an organisation's repository. In a clone
+	// it is nil: the platform repository contains everything.
+	Layer3 *parts.Tree
+	Branch string
+	// Example is the first content of a team's repository.
+	Example fs.FS
 	// URL is the address of the Git server, without a login.
 	URL string
 	// Create creates an empty repository on the Git server. It does nothing if the repository exists.
@@ -42,7 +52,7 @@ func (r Repositories) Has(name string) bool {
 }
 
 // Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. A source that has not
-// fetched its commit is not ready. Heads needs only Home.
+// fetched its commit is not ready. Heads needs only Home and Layer3.
 func (r Repositories) Heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
@@ -51,7 +61,11 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
 		}
 	}
-	add(platform.PlatformNamespace, platform.PlatformAccount, Platform, gitserver.Branch)
+	own := platform.PlatformAccount
+	if r.Layer3 != nil {
+		own = platform.OrganisationSync
+	}
+	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
 		repository := team.Name
 		if team.Offer != "" {
@@ -72,6 +86,9 @@ func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(f
 		return err
 	}
 	if err := r.pushPlatform(ctx, warn); err != nil {
+		return err
+	}
+	if err := r.pushLayer3(ctx); err != nil {
 		return err
 	}
 	return r.EnsureTeams(ctx, list)
@@ -98,7 +115,7 @@ func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error 
 	}
 	accounts := []string{gitserver.Engineer}
 	for _, repository := range repositories {
-		if name := strings.TrimSuffix(filepath.Base(repository), ".git"); name != Fleet && name != Platform {
+		if name := strings.TrimSuffix(filepath.Base(repository), ".git"); name != Fleet && name != Platform && name != Strata {
 			accounts = append(accounts, name)
 		}
 	}
@@ -107,15 +124,19 @@ func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error 
 
 // pushPlatform pushes the current commit of the clone. It never overwrites commits that others pushed.
 func (r Repositories) pushPlatform(ctx context.Context, warn func(format string, args ...any)) error {
-	if _, err := r.git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		return fmt.Errorf("push %s as the platform repository: it is not a Git repository with a commit: clone Strata with git: %w", r.Root, err)
+	if err := r.checkCommit(ctx); err != nil {
+		return fmt.Errorf("push %s as the platform repository: %w", r.Root, err)
 	}
-	changed, err := r.git(ctx, r.Root, append([]string{"status", "--porcelain", "--"}, platform.SyncFolders()...)...)
+	folders, names := platform.SyncFolders(), "sync/ or operator/config/"
+	if r.Layer3 != nil {
+		folders, names = folders[:1], "sync/"
+	}
+	changed, err := r.git(ctx, r.Root, append([]string{"status", "--porcelain", "--"}, folders...)...)
 	if err != nil {
 		return err
 	}
 	if changed != "" {
-		warn("sync/ or operator/config/ has changes that are not committed: Flux applies the last commit")
+		warn("%s has changes that are not committed: Flux applies the last commit", names)
 	}
 	report, err := r.git(ctx, r.Root, "push", "--porcelain", r.Address(Platform), "HEAD:refs/heads/"+gitserver.Branch)
 	if err != nil && strings.Contains(report, "[rejected]") {
@@ -138,7 +159,7 @@ func (r Repositories) seedTeam(ctx context.Context, team string) error {
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	defer os.RemoveAll(work)
-	if err := writeFirstFiles(filepath.Join(r.Root, firstTeamFiles), work, team); err != nil {
+	if err := writeFirstFiles(r.Example, work, team); err != nil {
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	for _, args := range [][]string{
