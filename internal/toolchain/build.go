@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/strata-platform/strata/internal/toolchain/filelock"
 )
 
 // interruptGrace is how long the go command may take to exit after an interrupt.
@@ -36,7 +38,7 @@ func (j job) run(ctx context.Context) error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return explain(err, cache)
 	}
-	unlock, err := lock(ctx, j.dir+".lock", func() { j.report(Waiting, Event{}) })
+	unlock, err := filelock.Take(ctx, j.dir+".lock", func() { j.report(Waiting, Event{}) })
 	if err != nil {
 		return explain(err, cache)
 	}

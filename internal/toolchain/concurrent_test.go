@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/strata-platform/strata/internal/toolchain/filelock"
 )
 
 // Variables that make the test binary a process that only requests a tool.
@@ -152,7 +154,7 @@ func TestWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lock(t.Context(), dir+".lock", func() {})
+	unlock, err := filelock.Take(t.Context(), dir+".lock", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

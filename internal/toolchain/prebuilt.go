@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/strata-platform/strata/internal/toolchain/filelock"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
 
@@ -104,7 +105,7 @@ func (t *Toolchain) fetch(ctx context.Context, r prebuilt.Request) ([]string, er
 		return nil, err
 	}
 	folder := filepath.Join(t.cache, "fetch-0000000000000000") // a name that Prune knows
-	unlock, err := lock(ctx, folder+".lock", func() {})
+	unlock, err := filelock.Take(ctx, folder+".lock", func() {})
 	if err != nil {
 		return nil, err
 	}

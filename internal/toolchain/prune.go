@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/strata-platform/strata/internal/toolchain/filelock"
 )
 
 // A Leftover is a folder in the cache that no tool of this repository uses: from other pins, from another version of Go,
@@ -91,7 +93,7 @@ func (t *Toolchain) remove(ctx context.Context, path string) (done bool, err err
 	address := filepath.Join(t.cache, folderName.FindStringSubmatch(filepath.Base(path))[1])
 	waiting, cancel := context.WithTimeout(ctx, pruneWait)
 	defer cancel()
-	unlock, err := lock(waiting, address+".lock", func() {})
+	unlock, err := filelock.Take(waiting, address+".lock", func() {})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return false, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain/filelock"
 )
 
 // twoPins returns a toolchain whose cache contains hello twice: built from its current pins, and from its previous ones.
@@ -71,7 +73,7 @@ func TestPruneRemovesToolsOfOtherPins(t *testing.T) {
 
 func TestPruneLeavesABuildAlone(t *testing.T) {
 	tools, _, before := twoPins(t)
-	unlock, err := lock(t.Context(), before+".lock", func() {})
+	unlock, err := filelock.Take(t.Context(), before+".lock", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

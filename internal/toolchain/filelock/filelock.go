@@ -1,4 +1,5 @@
-package toolchain
+// Package filelock takes a lock that other processes respect, and says when it has to wait.
+package filelock
 
 import (
 	"context"
@@ -7,12 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// waitNotice is how long lock waits before it calls waiting.
+// waitNotice is how long Take waits before it calls waiting.
 const waitNotice = 200 * time.Millisecond
 
-// lock takes the lock at path and returns a function that releases it. The system releases the lock if its holder dies.
-// lock calls waiting once if another process holds the lock.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+// Take takes the lock at path and returns a function that releases it. The system releases the lock if its holder dies.
+// Take calls waiting once if another process holds the lock.
+func Take(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	type result struct {
 		unlock func()
 		err    error
