@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -75,6 +76,25 @@ func (e entries) names() ([]string, error) {
 	return slices.Compact(all), err
 }
 
+// kinds returns the kinds of all entries.
+func (o commands) kinds() ([]string, error) {
+	all, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	names, err := all.names()
+	if err != nil {
+		return nil, err
+	}
+	var kinds []string
+	for _, name := range names {
+		if entry, err := all.load(name); err == nil {
+			kinds = append(kinds, entry.Names.Kind)
+		}
+	}
+	return kinds, nil
+}
+
 // from returns the folder that has an entry: the repository's, or Strata's own.
 func (e entries) from(name string) fs.FS {
 	if own, err := catalogue.List(e.own); err == nil && slices.Contains(own, name) {
@@ -112,7 +132,9 @@ running platform. strata catalogue show lists the fields and the keys of the res
 			return nil
 		}),
 	}
+	command.ValidArgsFunction = complete.List(o.kinds)
 	set := command.Flags().StringToString("set", nil, "a field of the order and its value, such as onDelete=delete; repeatable")
+	complete.Flag(command, "set", complete.Nothing)
 	command.RunE = func(_ *cobra.Command, args []string) error {
 		all, err := o.open()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 )
 
@@ -79,7 +80,7 @@ func (o commands) show() *cobra.Command {
 	var output cli.Output
 	command := &cobra.Command{
 		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
-		Args: o.Arguments(positional.One),
+		Args: o.Arguments(positional.One), ValidArgsFunction: complete.List(o.kinds),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := o.open()
 			if err != nil {

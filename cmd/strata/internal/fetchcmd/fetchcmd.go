@@ -37,7 +37,7 @@ The strata of a release contains the checksum of its bundle, and accepts no othe
 error, no tool has changed. If a connection breaks, fetch continues where it broke.`,
 		Example: `  strata toolchain fetch https://example.com/strata/` + buildinfo.Version + `
   strata toolchain fetch dist`,
-		Args: o.Arguments(positional.One),
+		Args: o.Arguments(positional.One), ValidArgsFunction: complete.Files,
 		RunE: func(command *cobra.Command, args []string) error {
 			trusted, err := trust(digest)
 			if err != nil {
