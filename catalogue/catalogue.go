@@ -21,12 +21,13 @@ import (
 )
 
 const (
-	// Group and Version are the API group and version of every kind of the catalogue.
-	Group   = "catalogue.strata.dev"
+	// Group is the API group of every kind of the catalogue.
+	Group = "catalogue.strata.dev"
+	// Version is the version of that group.
 	Version = "v1"
 
-	// KindLabel, NamespaceLabel and OrderLabel are labels of the Stack and the results of an order: the order's entry,
-	// namespace and name.
+	// KindLabel is a label of the Stack and of the results of an order, with the name of the order's entry. Two more
+	// labels contain the order's namespace and name.
 	KindLabel      = Group + "/kind"
 	NamespaceLabel = Group + "/namespace"
 	OrderLabel     = Group + "/order"

@@ -43,7 +43,7 @@ func completions(t *testing.T, args ...string) []string {
 		t.Fatalf("%s: code %d", args, code)
 	}
 	var found []string
-	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
 		if name, _, _ := strings.Cut(line, "\t"); !strings.HasPrefix(name, ":") {
 			found = append(found, name)
 		}

@@ -29,7 +29,7 @@ var withoutOutput = map[string]string{
 func TestEveryCommandThatPrintsDataHasTheFlagOutput(t *testing.T) {
 	pages := docstest.Read(t, "docs/reference/output.md") + docstest.Read(t, "docs/reference/status.md")
 	var headings []string
-	for _, line := range strings.Split(pages, "\n") {
+	for line := range strings.SplitSeq(pages, "\n") {
 		if strings.HasPrefix(line, "#") {
 			headings = append(headings, line)
 		}

@@ -51,7 +51,7 @@ func TestThisProgramContainsEveryManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range strings.Fields(files) {
+	for file := range strings.FieldsSeq(files) {
 		want, err := os.ReadFile(filepath.Join(root, file))
 		if os.IsNotExist(err) || strings.HasSuffix(file, ".go") {
 			continue

@@ -79,10 +79,7 @@ func (o Options) program(ctx context.Context, c commit, platform string, p progr
 	system, arch, _ := strings.Cut(platform, "/")
 	// These variables replace the user's, so that the program depends on the commit and on Go alone.
 	env := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOOS="+system, "GOARCH="+arch)
-	linker := "-s -w"
-	for _, setting := range p.settings {
-		linker += " -X " + setting
-	}
+	linker := strings.Join(append([]string{"-s -w"}, p.settings...), " -X ")
 	if _, err := output(ctx, o.Root, env, "go", "build", "-buildvcs=false", "-ldflags", linker, "-o", built, "./cmd/"+p.name); err != nil {
 		return fmt.Errorf("build %s for %s: %w", p.name, platform, err)
 	}

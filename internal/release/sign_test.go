@@ -105,8 +105,8 @@ func TestKeys(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if print, err := key.Fingerprint(); err != nil || len(print) != 64 {
-					t.Errorf("the fingerprint is %q, %v", print, err)
+				if got, err := key.Fingerprint(); err != nil || len(got) != 64 {
+					t.Errorf("the fingerprint is %q, %v", got, err)
 				}
 				return
 			}

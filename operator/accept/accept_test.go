@@ -135,7 +135,7 @@ func TestQueueClosesConnectionsThatNobodyTakes(t *testing.T) {
 		if err := test.queue.Add(test.ctx, conn); !errors.Is(err, test.want) {
 			t.Errorf("%s: Add returns %v, want %v", name, err, test.want)
 		}
-		if _, err := own.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := own.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("%s: the connection is open: %v", name, err)
 		}
 	}

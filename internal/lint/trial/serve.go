@@ -140,11 +140,11 @@ func judge(folder string, repository fs.FS, asked request) (message, error) {
 // failure returns the error of a build without the folder of the artifact, and with the line of the file if the file is not
 // valid YAML.
 func failure(artifact string, err error) string {
-	real, failed := filepath.EvalSymlinks(artifact)
+	resolved, failed := filepath.EvalSymlinks(artifact)
 	if failed != nil {
-		real = artifact
+		resolved = artifact
 	}
-	text := strings.NewReplacer(artifact+"/", "", real+"/", "", artifact, "", real, "").Replace(err.Error())
+	text := strings.NewReplacer(artifact+"/", "", resolved+"/", "", artifact, "", resolved, "").Replace(err.Error())
 	return strings.ToValidUTF8(inFile(artifact, text), "?")
 }
 

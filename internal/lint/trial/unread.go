@@ -20,8 +20,8 @@ type remembering struct {
 func (r *remembering) ReadFile(name string) ([]byte, error) {
 	content, err := r.FileSystem.ReadFile(name)
 	if err == nil {
-		if real, err := filepath.EvalSymlinks(name); err == nil {
-			r.read[real] = true
+		if resolved, err := filepath.EvalSymlinks(name); err == nil {
+			r.read[resolved] = true
 		}
 	}
 	return content, err

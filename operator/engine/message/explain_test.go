@@ -43,7 +43,7 @@ resources:
     type: gcp:sql:Database
     properties:
       name: web_orders
-      instanse: x
+      instnace: x
   list:
     type: gcp:sql/database:Database
     properties:
@@ -51,14 +51,14 @@ resources:
       name: [1]
 `
 	for message, want := range map[string]string{
-		"gcp:sql/database:Database is not assignable from {instanse: string, name: string} Cannot assign '{instanse: string, name: string}' to 'gcp:sql/database:Database': " +
+		"gcp:sql/database:Database is not assignable from {instnace: string, name: string} Cannot assign '{instnace: string, name: string}' to 'gcp:sql/database:Database': " +
 			"instance: Missing required property 'instance' Existing properties are: instance, name, charset, collation, project and 1 other " +
-			"Error: gcp:sql/user:User is not assignable from {instanse: string} Cannot assign '{instanse: string}' to 'gcp:sql/user:User': name: Missing required property 'name'": `resources.orders.properties: ` +
-			`gcp:sql/database:Database: the required property "instance" is missing: did you mean it by "instanse"?`,
+			"Error: gcp:sql/user:User is not assignable from {instnace: string} Cannot assign '{instnace: string}' to 'gcp:sql/user:User': name: Missing required property 'name'": `resources.orders.properties: ` +
+			`gcp:sql/database:Database: the required property "instance" is missing: did you mean it by "instnace"?`,
 		"gcp:sql/database:Database is not assignable from {instance: number, name: List<number>} on Pulumi.yaml line 14: " +
 			"Cannot assign '{instance: number, name: List<number>}' to 'gcp:sql/database:Database': name: Cannot assign 'List<number>' to 'string'": `resources.list.properties.name[0]: gcp:sql/database:Database: name is a List<number> and must be a string`,
-		"Property instanse does not exist on 'gcp:sql/database:Database' on Pulumi.yaml line 9: Cannot assign '{instance: string, instanse: string}' to 'gcp:sql/database:Database': " +
-			"Existing properties are: instance, name, charset, collation, project and 1 other": `resources.orders.properties.instanse: gcp:sql/database:Database has no property "instanse" ` +
+		"Property instnace does not exist on 'gcp:sql/database:Database' on Pulumi.yaml line 9: Cannot assign '{instance: string, instnace: string}' to 'gcp:sql/database:Database': " +
+			"Existing properties are: instance, name, charset, collation, project and 1 other": `resources.orders.properties.instnace: gcp:sql/database:Database has no property "instnace" ` +
 			`(it has instance, name, charset, collation, project, among others): did you mean "instance"?`,
 		"a:b:C is not assignable from {":     "a:b:C is not assignable from {",
 		"orders (gcp:sql/database:Database)": "orders (gcp:sql/database:Database)",
@@ -71,7 +71,7 @@ resources:
 
 func TestDidYouMean(t *testing.T) {
 	for name, want := range map[string]string{
-		"instanse": `: did you mean "instance"?`, "instnace": `: did you mean "instance"?`, "nstance": `: did you mean "instance"?`,
+		"instanze": `: did you mean "instance"?`, "instnace": `: did you mean "instance"?`, "nstance": `: did you mean "instance"?`,
 		"instance": "", "orders": "", "ab": "", "": "",
 	} {
 		if got := DidYouMean(name, []string{"name", "instance", "abc"}); got != want {

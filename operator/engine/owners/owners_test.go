@@ -45,7 +45,7 @@ func runOf(t *testing.T, states, name, program string) *Run {
 	return &Run{
 		Declared: declared, Defaults: defaults, Config: map[string]json.RawMessage{"instance": json.RawMessage(`"strata"`)},
 		State: backend.State{Backend: backend.Backend{Folder: "."}, Parent: states, Project: name, Stack: "organization/" + name + "/dev"},
-		Named: func(project, stack string) string {
+		Named: func(project, _ string) string {
 			if project == "shop" {
 				return "Stack shop"
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // worked runs a command whose work is do.
-func worked(t *testing.T, ctx context.Context, do func(context.Context, *progress.Reporter) error, args ...string) (printed string, err error) {
+func worked(ctx context.Context, t *testing.T, do func(context.Context, *progress.Reporter) error, args ...string) (printed string, err error) {
 	t.Helper()
 	var out bytes.Buffer
 	var w Work
@@ -36,7 +36,7 @@ func waits(ctx context.Context, show *progress.Reporter) error {
 }
 
 func TestATimeoutNamesTheObjectAndTheNextStepInOneLine(t *testing.T) {
-	_, err := worked(t, t.Context(), waits, "--timeout", "1ms")
+	_, err := worked(t.Context(), t, waits, "--timeout", "1ms")
 	want := "`up` has not finished within 1ms (--timeout): it stopped at the step layers 3 and 4: waiting for Stack team-web/orders: Failed. " +
 		"Run it again to continue; -v shows each operation"
 	if err == nil || err.Error() != want {
@@ -48,26 +48,26 @@ func TestOtherErrorsStay(t *testing.T) {
 	failure := errors.New("broken")
 	fails := func(context.Context, *progress.Reporter) error { return failure }
 	for _, args := range [][]string{nil, {"--timeout", "1h"}} {
-		if _, err := worked(t, t.Context(), fails, args...); !errors.Is(err, failure) {
+		if _, err := worked(t.Context(), t, fails, args...); !errors.Is(err, failure) {
 			t.Errorf("%s: the error is %v", args, err)
 		}
 	}
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	if _, err := worked(t, interrupted, waits, "--timeout", "1h"); err == nil || strings.Contains(err.Error(), "--timeout") {
+	if _, err := worked(interrupted, t, waits, "--timeout", "1h"); err == nil || strings.Contains(err.Error(), "--timeout") {
 		t.Errorf("an interrupt becomes %v", err)
 	}
-	if _, err := worked(t, t.Context(), fails, "--timeout", "soon"); err == nil || errors.Is(err, failure) {
+	if _, err := worked(t.Context(), t, fails, "--timeout", "soon"); err == nil || errors.Is(err, failure) {
 		t.Errorf("a wrong time becomes %v", err)
 	}
 }
 
 func TestVerbosePrintsWhatTheCommandWaitsFor(t *testing.T) {
-	printed, _ := worked(t, t.Context(), waits, "-v", "--timeout", "1ms")
+	printed, _ := worked(t.Context(), t, waits, "-v", "--timeout", "1ms")
 	if !strings.Contains(printed, "waiting for Stack team-web/orders: Failed\n") {
 		t.Errorf("printed %q", printed)
 	}
-	if printed, _ := worked(t, t.Context(), waits, "--timeout", "1ms"); strings.Contains(printed, "waiting") {
+	if printed, _ := worked(t.Context(), t, waits, "--timeout", "1ms"); strings.Contains(printed, "waiting") {
 		t.Errorf("without -v, printed %q", printed)
 	}
 }

@@ -50,7 +50,7 @@ func TestContextsComeAndGoAndEveryOtherByteStays(t *testing.T) {
 				t.Errorf("the mode is %v (%v)", info.Mode(), err)
 			}
 			text, _ := os.ReadFile(path)
-			for _, line := range strings.Split(before, "\n") {
+			for line := range strings.SplitSeq(before, "\n") {
 				// An empty list gets its entries below its key.
 				if !strings.Contains(string(text), line) && !strings.HasSuffix(line, "[]") && !strings.HasSuffix(line, "null") {
 					t.Errorf("the line %q is lost:\n%s", line, text)

@@ -57,7 +57,8 @@ func checkSystem(f Facts) []Finding {
 func checkGo(f Facts) []Finding {
 	const remedy = "install Go from https://go.dev/dl and put it on PATH"
 	needed := strings.TrimPrefix(f.NeedsGo, "go")
-	problem, more := "", ", or take the tools from a release: `strata toolchain fetch`"
+	var problem string
+	more := ", or take the tools from a release: `strata toolchain fetch`"
 	switch {
 	case errors.Is(f.GoError, toolchain.ErrNoGo):
 		problem = toolchain.ErrNoGo.Error()
