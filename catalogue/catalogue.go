@@ -26,11 +26,12 @@ const (
 	// Version is the version of that group.
 	Version = "v1"
 
-	// KindLabel is a label of the Stack and of the results of an order, with the name of the order's entry. Two more
-	// labels contain the order's namespace and name.
-	KindLabel      = Group + "/kind"
+	// KindLabel is a label of the Stack and of the results of an order: the name of the order's entry.
+	KindLabel = Group + "/kind"
+	// NamespaceLabel is the label with the order's namespace.
 	NamespaceLabel = Group + "/namespace"
-	OrderLabel     = Group + "/order"
+	// OrderLabel is the label with the order's name.
+	OrderLabel = Group + "/order"
 
 	// APIVersion and FileKind identify the format of entry.yaml.
 	APIVersion = "strata/v1"
