@@ -257,7 +257,7 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 		"a Program that refers to nothing": {
 			program: "metadata: {name: shop}\nprogram: {outputs: {a: \"${nothing.there}\"}}",
 			spec:    "envRefs: {PULUMI_CONFIG_PASSPHRASE: {type: Literal, literal: {value: x}}}",
-			kind:    v1.StalledCondition, reason: v1.StalledSourceUnavailableReason, messages: []string{"program.outputs.a", `"nothing" could not be found`, "line 3"},
+			kind:    v1.StalledCondition, reason: v1.StalledSourceUnavailableReason, messages: []string{"program.outputs.a", `"nothing" could not be found`},
 		},
 		"a reserved variable among those of an object": {
 			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",

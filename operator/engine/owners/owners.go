@@ -76,6 +76,9 @@ type Registry struct {
 func (g *Registry) Begin(ctx context.Context, r *Run) (end func(), err error) {
 	end = func() {}
 	wanted := r.wanted()
+	if len(wanted) == 0 {
+		return end, nil
+	}
 	own, err := r.State.Read()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return end, fmt.Errorf("read the state of stack %q: %w", r.State.Stack, err)
