@@ -149,8 +149,13 @@ func (r *Reporter) Run(name string, do func() (result string, err error)) error 
 const worthALine = time.Second
 
 // RunShort is Run for a preparation that is short as a rule: it prints a line only if do fails or takes longer than a second. On
-// a terminal it shows the step while it runs.
+// a terminal it shows the step while it runs. Within another step, name is a detail of that step.
 func (r *Reporter) RunShort(name string, do func() (result string, err error)) error {
+	if r.within() {
+		r.Detail("%s", name)
+		_, err := do()
+		return err
+	}
 	r.Start(name)
 	defer r.End(false, "")
 	result, err := do()
@@ -166,6 +171,13 @@ func (r *Reporter) RunShort(name string, do func() (result string, err error)) e
 	r.erase()
 	r.name = ""
 	return nil
+}
+
+// within reports whether a step runs.
+func (r *Reporter) within() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.name != ""
 }
 
 // running returns for how long the current step has run.

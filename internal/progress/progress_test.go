@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -60,5 +61,16 @@ func TestAShortStepHasALineOnlyIfItFails(t *testing.T) {
 	failure := errors.New("broken")
 	if err := r.RunShort("prepare", func() (string, error) { return "", failure }); !errors.Is(err, failure) || !bytes.HasPrefix(out.Bytes(), []byte(" ✗ prepare")) {
 		t.Errorf("printed %q, error %v", &out, err)
+	}
+}
+
+func TestAStepKeepsItsLineAfterAShortStepWithinIt(t *testing.T) {
+	var out bytes.Buffer
+	r := New(&out)
+	err := r.Run("layer 1", func() (string, error) {
+		return "16 deleted", r.RunShort("prepare", func() (string, error) { return "", nil })
+	})
+	if line := out.String(); err != nil || !strings.HasPrefix(line, " ✓ layer 1 ") || !strings.HasSuffix(line, "16 deleted\n") {
+		t.Errorf("printed %q, error %v", line, err)
 	}
 }
