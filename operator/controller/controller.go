@@ -165,7 +165,7 @@ func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine
 		return nil, nil, fmt.Errorf("connect to the cluster for metadata: %w", err)
 	}
 	wake := queue.NewWaker()
-	runs := slots.ForRuns(opts.MaxConcurrent, opts.RunMemory, wake.Wake)
+	runs := slots.ForRuns(opts.MaxConcurrent, opts.RunMemory, orders.Party, wake.Wake)
 	lookups := lookup.New(wake.Wake)
 	return &stackReconciler{
 		client:      mgr.GetClient(),

@@ -41,8 +41,11 @@ func namesOf(team, order string) (names, error) {
 }
 
 // stack is the name of the order's Stack in the entry's namespace, of its Pulumi stack, and of the Secret that its Program
+// separator is between the names of a team and its order in the name of a Stack.
+const separator = "--"
+
 // creates.
-func (n names) stack() string { return n.team + "--" + n.order }
+func (n names) stack() string { return n.team + separator + n.order }
 
 // content is the name of what the order creates, such as a database. No team's name has an underscore.
 func (n names) content() string { return n.team + "_" + n.order }

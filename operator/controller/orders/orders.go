@@ -50,10 +50,13 @@ type Kind struct {
 }
 
 // Account returns the account that the kind's Stacks run as. Layer 2 creates it in the kind's namespace.
-func (k Kind) Account() string { return "catalogue-" + k.Singular }
+func (k Kind) Account() string { return accountPrefix + k.Singular }
 
 // Namespace returns the namespace of the kind's Stacks and of its Program.
-func (k Kind) Namespace() string { return "team-" + k.Account() }
+func (k Kind) Namespace() string { return teamPrefix + k.Account() }
+
+// teamPrefix begins the name of a team's namespace, and accountPrefix that of an entry's account.
+const teamPrefix, accountPrefix = "team-", "catalogue-"
 
 // key identifies an order.
 type key struct {
@@ -71,6 +74,7 @@ type Controller struct {
 	metadata  metadata.Interface
 	log       *slog.Logger
 	queue     workqueue.TypedRateLimitingInterface[key]
+	known     known
 }
 
 // New returns a controller for the cluster of config. direct must read from the API server, without a cache.
@@ -89,7 +93,7 @@ func New(config *rest.Config, direct client.Client, log *slog.Logger) (*Controll
 
 // Start handles orders until ctx ends.
 func (c *Controller) Start(ctx context.Context) error {
-	watches := newWatches(ctx, c.metadata, c.queue, c.log)
+	watches := newWatches(ctx, c.metadata, c.queue, &c.known, c.log)
 	defer watches.close()
 	done := make(chan struct{})
 	for range workers {

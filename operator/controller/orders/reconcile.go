@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -80,12 +81,8 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		return stalled(ReasonInvalidName, "%s", err.Error()), 0, nil
 	}
 	limit := policy.Orders[of.kind.Singular]
-	older, err := c.older(ctx, of, o)
-	if err != nil {
-		return state{}, 0, err
-	}
-	if older >= limit {
-		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), recheck, nil
+	if c.known.older(of, o.GetCreationTimestamp()) >= limit {
+		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}
 	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {
 		if err := c.writeFinalizers(ctx, o); err != nil {
@@ -113,24 +110,6 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 	return now, recheck, err
 }
 
-// older returns the number of orders of the kind in the namespace that were created before an order.
-func (c *Controller) older(ctx context.Context, of key, o order) (int, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(o.GroupVersionKind().GroupVersion().WithKind(of.kind.Name + "List"))
-	if err := c.client.List(ctx, list, client.InNamespace(of.namespace)); err != nil {
-		return 0, fmt.Errorf("count the orders: %w", err)
-	}
-	older, created := 0, o.GetCreationTimestamp()
-	for i := range list.Items {
-		// Orders of the same second are in the order of their names.
-		other := &list.Items[i]
-		if other.CreationTimestamp.Before(&created) || other.CreationTimestamp.Equal(&created) && other.Name < of.name {
-			older++
-		}
-	}
-	return older, nil
-}
-
 // applyStack creates or updates the order's Stack, and returns it. It returns nil while an earlier Stack of this name is
 // being deleted.
 func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (*v1.Stack, error) {
@@ -150,11 +129,19 @@ func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (
 		// The names of two orders differ, so this is a Stack of the platform team.
 		return nil, errForeign
 	}
+	complete, err := explicit(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("encode Stack %s: %w", wanted.Name, err)
+	}
 	//nolint:staticcheck // client.Apply takes typed configurations, which the Stack has none of
-	if err := c.client.Patch(ctx, wanted, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+	if err := c.client.Patch(ctx, complete, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return nil, fmt.Errorf("apply Stack %s: %w", wanted.Name, err)
 	}
-	return wanted, nil
+	applied := &v1.Stack{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(complete.Object, applied); err != nil {
+		return nil, fmt.Errorf("decode Stack %s: %w", wanted.Name, err)
+	}
+	return applied, nil
 }
 
 // heldBy reports whether a Stack has the labels of an order.
@@ -197,9 +184,8 @@ func (c *Controller) deleteStacks(ctx context.Context, of key, destroy *bool) (*
 	for i := range stacks.Items {
 		stack := &stacks.Items[i]
 		if destroy != nil && stack.Spec.DestroyOnFinalize != *destroy {
-			before := stack.DeepCopy()
-			stack.Spec.DestroyOnFinalize = *destroy
-			if err := c.client.Patch(ctx, stack, client.MergeFrom(before), client.FieldOwner(fieldOwner)); err != nil {
+			patch := fmt.Appendf(nil, `{"spec":{"destroyOnFinalize":%t}}`, *destroy)
+			if err := c.client.Patch(ctx, stack, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
 				return nil, fmt.Errorf("change Stack %s before its deletion: %w", stack.Name, err)
 			}
 		}

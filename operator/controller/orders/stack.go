@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/catalogue"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -55,6 +59,18 @@ func stackOf(of key, o order, n names) (*v1.Stack, error) {
 	return stack, nil
 }
 
+// explicit returns a Stack with its field destroyOnFinalize, whatever its value is. The encoding of a Stack omits false, and
+// the platform's mutating policy fills in true for what a Stack omits: the resources of a kept order would be destroyed.
+func explicit(stack *v1.Stack) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{Object: fields}
+	unstructured.RemoveNestedField(fields, "status")
+	return object, unstructured.SetNestedField(fields, stack.Spec.DestroyOnFinalize, "spec", "destroyOnFinalize")
+}
+
 func labelsOf(of key) map[string]string {
 	return map[string]string{catalogue.KindLabel: of.kind.Singular, catalogue.NamespaceLabel: of.namespace, catalogue.OrderLabel: of.name}
 }
@@ -67,4 +83,16 @@ func quoted(texts []string) []byte {
 	// A list of texts always encodes.
 	encoded, _ := json.Marshal(texts)
 	return encoded
+}
+
+// Party returns the namespace whose share of the operator's runs a Stack takes: for the Stack of an order that of the team
+// that ordered, so that a team gets no second share by orders, and delays no other team's. Only the operator and the platform
+// write Stacks in the namespaces of entries.
+func Party(stack types.NamespacedName) string {
+	// An order's name has no two hyphens in a row.
+	end := strings.LastIndex(stack.Name, separator)
+	if end < 0 || !strings.HasPrefix(stack.Namespace, teamPrefix+accountPrefix) {
+		return stack.Namespace
+	}
+	return teamPrefix + stack.Name[:end]
 }

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -42,6 +43,7 @@ type watches struct {
 	ctx      context.Context
 	metadata metadata.Interface
 	queue    workqueue.TypedRateLimitingInterface[key]
+	known    *known
 	log      *slog.Logger
 
 	running sync.WaitGroup
@@ -49,8 +51,8 @@ type watches struct {
 	stop map[Kind]context.CancelFunc
 }
 
-func newWatches(ctx context.Context, objects metadata.Interface, queue workqueue.TypedRateLimitingInterface[key], log *slog.Logger) *watches {
-	return &watches{ctx: ctx, metadata: objects, queue: queue, log: log, stop: map[Kind]context.CancelFunc{}}
+func newWatches(ctx context.Context, objects metadata.Interface, queue workqueue.TypedRateLimitingInterface[key], seen *known, log *slog.Logger) *watches {
+	return &watches{ctx: ctx, metadata: objects, queue: queue, known: seen, log: log, stop: map[Kind]context.CancelFunc{}}
 }
 
 // keep starts the watches of new kinds and ends those of kinds that are gone.
@@ -68,6 +70,7 @@ func (w *watches) keep(kinds []Kind) {
 		if !wanted[kind] {
 			stop()
 			delete(w.stop, kind)
+			w.known.set(kind, nil)
 		}
 	}
 }
@@ -82,36 +85,48 @@ func (w *watches) close() {
 // watch watches the orders of a kind in every namespace, and the Stacks of the kind in the entry's namespace.
 func (w *watches) watch(ctx context.Context, kind Kind) {
 	orders := schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Resource}
-	w.run(ctx, orders, metav1.NamespaceAll, nil, func(object *metav1.PartialObjectMetadata) {
-		w.queue.Add(key{kind, object.Namespace, object.Name})
-	})
+	add := func(order *metav1.PartialObjectMetadata) { w.queue.Add(key{kind, order.Namespace, order.Name}) }
+	w.known.set(kind, w.run(ctx, orders, metav1.NamespaceAll, nil, add, func(gone *metav1.PartialObjectMetadata) {
+		// The end of an order makes room for another one of its team.
+		for _, order := range w.known.in(kind, gone.Namespace) {
+			add(order)
+		}
+	}))
 	stacks := v1.GroupVersion.WithResource("stacks")
 	mine := func(options *metav1.ListOptions) { options.LabelSelector = catalogue.KindLabel + "=" + kind.Singular }
 	w.run(ctx, stacks, kind.Namespace(), mine, func(object *metav1.PartialObjectMetadata) {
 		w.queue.Add(key{kind, object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel]})
-	})
+	}, func(*metav1.PartialObjectMetadata) {})
 	w.log.Info("orders are handled", "kind", kind.Name, "namespace", kind.Namespace())
 }
 
+// run watches a resource. It calls add for each object that is new, has changed or is gone, and then ended for one that is
+// gone. It returns the objects by namespace.
 func (w *watches) run(
-	ctx context.Context, resource schema.GroupVersionResource, namespace string, tweak metadatainformer.TweakListOptionsFunc, add func(*metav1.PartialObjectMetadata),
-) {
-	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, resource, namespace, 0, cache.Indexers{}, tweak).Informer()
-	enqueue := func(object any) {
+	ctx context.Context, resource schema.GroupVersionResource, namespace string, tweak metadatainformer.TweakListOptionsFunc, add, ended func(*metav1.PartialObjectMetadata),
+) cache.Indexer {
+	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, resource, namespace, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, tweak).Informer()
+	call := func(handle func(*metav1.PartialObjectMetadata), object any) {
 		if gone, is := object.(cache.DeletedFinalStateUnknown); is {
 			object = gone.Obj
 		}
 		if found, is := object.(*metav1.PartialObjectMetadata); is {
-			add(found)
+			handle(found)
 		}
 	}
-	// A fresh informer takes handlers, so these errors do not occur.
+	// A fresh informer takes handlers and a transformation, so these errors do not occur.
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: enqueue, UpdateFunc: func(_, now any) { enqueue(now) }, DeleteFunc: enqueue,
+		AddFunc: func(now any) { call(add, now) }, UpdateFunc: func(_, now any) { call(add, now) },
+		DeleteFunc: func(gone any) {
+			call(add, gone)
+			call(ended, gone)
+		},
 	})
-	if err != nil {
+	if err = errors.Join(err, informer.SetTransform(strip)); err != nil {
 		w.log.Error("orders are not watched", "resource", resource.String(), "error", err)
-		return
+		return informer.GetIndexer()
 	}
 	w.running.Go(func() { informer.RunWithContext(ctx) })
+	return informer.GetIndexer()
 }

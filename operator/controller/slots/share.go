@@ -62,13 +62,13 @@ func (s *Slots) look() *look {
 	l := &look{Slots: s, running: s.running(), recent: map[string]int{}}
 	for stack, held := range s.held {
 		if left := s.turn - time.Since(held.since); left > 0 {
-			l.recent[stack.Namespace]++
+			l.recent[s.of(stack)]++
 			l.nextTurn = schedule.Sooner(l.nextTurn, left)
 		}
 	}
 	sharing := maps.Clone(l.running)
 	for _, stack := range s.waiting {
-		sharing[stack.Namespace]++
+		sharing[s.of(stack)]++
 	}
 	l.share = max(1, s.count/len(sharing))
 	return l
@@ -78,16 +78,16 @@ func (s *Slots) look() *look {
 func (l *look) next() int {
 	next := -1
 	for i, stack := range l.waiting {
-		if !l.mayBegin(stack.Namespace) {
+		if !l.mayBegin(l.of(stack)) {
 			continue
 		}
 		if next < 0 {
 			next = i
 			continue
 		}
-		best := l.waiting[next].Namespace
-		fewer := l.running[stack.Namespace] - l.running[best]
-		if fewer < 0 || fewer == 0 && l.last[stack.Namespace] < l.last[best] {
+		own, best := l.of(stack), l.of(l.waiting[next])
+		fewer := l.running[own] - l.running[best]
+		if fewer < 0 || fewer == 0 && l.last[own] < l.last[best] {
 			next = i
 		}
 	}
@@ -145,10 +145,10 @@ func (l *look) makeRoom() {
 			// This run will soon free its memory.
 			return
 		}
-		if held.stop == nil || l.running[stack.Namespace] < 2 && time.Since(held.since) < longRun {
+		if held.stop == nil || l.running[l.of(stack)] < 2 && time.Since(held.since) < longRun {
 			continue
 		}
-		more := l.running[stack.Namespace] - l.running[of.Namespace]
+		more := l.running[l.of(stack)] - l.running[l.of(of)]
 		if victim == nil || more > 0 || more == 0 && held.since.Before(victim.since) {
 			victim, of = held, stack
 		}

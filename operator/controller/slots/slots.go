@@ -26,6 +26,9 @@ type Slots struct {
 	// perNamespace is how many slots one namespace may have. Zero means no limit.
 	perNamespace int
 
+	// party returns whose share a Stack's run takes: a namespace. Nil means the Stack's own.
+	party func(types.NamespacedName) string
+
 	// turn is how long a run can keep another namespace from its share.
 	turn time.Duration
 
@@ -70,9 +73,20 @@ func New(count, perNamespace int, room func(first bool) bool, wake func(types.Na
 
 // ForRuns returns Slots for count concurrent runs of Programs. memory is the memory that one run needs, in bytes. Up to 32
 // further runs may be active, each within the share of its namespace. Slots calls wake with each Stack that gets a slot after
-// a wait.
-func ForRuns(count int, memory int64, wake func(types.NamespacedName)) *Slots {
-	return forRuns(count, roomFor(memory), wake)
+// a wait. party returns the namespace whose share a Stack's run takes, so that what a namespace runs for others counts as
+// theirs.
+func ForRuns(count int, memory int64, party func(types.NamespacedName) string, wake func(types.NamespacedName)) *Slots {
+	s := forRuns(count, roomFor(memory), wake)
+	s.party = party
+	return s
+}
+
+// of returns the namespace whose share a Stack's run takes.
+func (s *Slots) of(stack types.NamespacedName) string {
+	if s.party == nil {
+		return stack.Namespace
+	}
+	return s.party(stack)
 }
 
 func forRuns(count int, room func(first bool) bool, wake func(types.NamespacedName)) *Slots {
@@ -182,7 +196,7 @@ func (s *Slots) give() []types.NamespacedName {
 		s.waiting = slices.Delete(s.waiting, next, next+1)
 		s.held[stack] = &slot{since: time.Now()}
 		s.turns++
-		s.last[stack.Namespace] = s.turns
+		s.last[s.of(stack)] = s.turns
 		given = append(given, stack)
 	}
 	return given
@@ -192,7 +206,7 @@ func (s *Slots) give() []types.NamespacedName {
 func (s *Slots) running() map[string]int {
 	running := map[string]int{}
 	for stack := range s.held {
-		running[stack.Namespace]++
+		running[s.of(stack)]++
 	}
 	return running
 }

@@ -13,7 +13,14 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/internal/terminal"
 )
+
+// longest is the maximum length of a text of an entry in characters.
+const longest = 500
+
+// line makes a text of an entry safe for a terminal: the entry may be in somebody else's repository.
+func line(text string) string { return terminal.Line(text, longest) }
 
 // Listed is an entry in the output of catalogue list.
 type Listed struct {
@@ -53,7 +60,7 @@ func (o commands) list() *cobra.Command {
 					if each.PerTeam > 0 {
 						offered = fmt.Sprintf("%d per team", each.PerTeam)
 					}
-					fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", each.Name, each.Kind, offered, each.Description)
+					fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", line(each.Name), line(each.Kind), offered, line(each.Description))
 				}
 				return table.Flush()
 			})
@@ -99,11 +106,11 @@ func (o commands) show() *cobra.Command {
 }
 
 func (o commands) print(entry Shown) error {
-	fmt.Fprintf(o.Out, "%s (%s.%s)\n%s\n\n", entry.Kind, entry.Plural, entry.Group, entry.Description)
+	fmt.Fprintf(o.Out, "%s (%s.%s)\n%s\n\n", line(entry.Kind), line(entry.Plural), entry.Group, line(entry.Description))
 	table := tabwriter.NewWriter(o.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUES\tDEFAULT\tDESCRIPTION")
 	for _, field := range entry.Fields {
-		fmt.Fprintf(table, "spec.%s\t%s\t%s\t%s\n", field.Name, field.Values, field.Default, field.Description)
+		fmt.Fprintf(table, "spec.%s\t%s\t%s\t%s\n", line(field.Name), line(field.Values), line(field.Default), line(field.Description))
 	}
 	for _, result := range []struct {
 		kind string
@@ -114,7 +121,7 @@ func (o commands) print(entry Shown) error {
 		}
 		fmt.Fprintf(table, "\n%s NAME-%s\n", result.kind, entry.Name)
 		for _, key := range slices.Sorted(maps.Keys(result.keys)) {
-			fmt.Fprintf(table, "%s\t%s\n", key, result.keys[key])
+			fmt.Fprintf(table, "%s\t%s\n", line(key), line(result.keys[key]))
 		}
 	}
 	return table.Flush()
@@ -150,7 +157,7 @@ func (o commands) lint() *cobra.Command {
 			}
 			err = output.Print(o.Out, found, func() error {
 				for _, problem := range found.Problems {
-					fmt.Fprintln(o.Out, problem)
+					fmt.Fprintln(o.Out, line(problem))
 				}
 				if len(found.Problems) == 0 {
 					fmt.Fprintf(o.Out, "%s: no problems\n", strings.Join(found.Entries, ", "))

@@ -109,6 +109,9 @@ func (s *Server) backend(account string, env ...string) *cgi.Handler {
 // commandsSize is the maximum size in bytes of a push's list of updates, which precedes the pack.
 const commandsSize = 4 << 20
 
+// lastRead is the time that a client has for the end of its request after git has read the pack.
+const lastRead = 5 * time.Second
+
 // push passes a push to git, and answers the questions of the hooks that git runs before and after it changes anything.
 // It calls release when another push may follow.
 func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string, release func()) {
@@ -138,7 +141,10 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repositor
 			notify()
 			release()
 			<-judged // git runs this hook after the first one
-			a.tell(r.Context(), http.NewResponseController(w), options, updates, say)
+			control := http.NewResponseController(w)
+			a.tell(r.Context(), control, options, updates, say)
+			// git has read the pack. A client that keeps its request open must not keep the server's descriptors.
+			_ = control.SetReadDeadline(time.Now().Add(lastRead))
 		})
 	})
 	r.Body = http.MaxBytesReader(w, r.Body, s.Limits.Pack+commandsSize)
