@@ -42,8 +42,9 @@ type offers struct {
 	settings map[string]teams.Offer
 }
 
-// loadOffers reads the entries that teams.yaml names. A folder next to Pulumi.yaml comes before Strata's own entries.
-func loadOffers(list []teams.Offer, folder string, upstream bool) (offers, error) {
+// loadOffers reads the entries that teams.yaml names. A folder next to teams.yaml comes before Strata's own entries. An
+// organisation's repository needs the folder of each entry, because Flux applies the Program from there.
+func loadOffers(list []teams.Offer, folder string, upstream, organisation bool) (offers, error) {
 	found := offers{settings: map[string]teams.Offer{}}
 	if len(list) > 0 && upstream {
 		return found, errUpstreamCatalogue
@@ -52,6 +53,9 @@ func loadOffers(list []teams.Offer, folder string, upstream bool) (offers, error
 		var from fs.FS = catalogue.Files
 		if own := os.DirFS(folder); isEntry(own, offer.Name) {
 			from = own
+		} else if organisation {
+			return found, fmt.Errorf("teams.yaml offers %s, but %s has no %s/%s: copy the folder %s/%s of Strata's repository into yours, or write one",
+				offer.Name, folder, offer.Name, catalogue.EntryFile, catalogue.Folder, offer.Name)
 		}
 		entry, err := catalogue.Load(from, offer.Name)
 		if err != nil {

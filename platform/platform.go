@@ -8,6 +8,7 @@ package platform
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
@@ -48,7 +49,9 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	config.StrataURL = cmp.Or(config.StrataURL, pinned.Sync.URL)
-	offers, err := loadOffers(list.Catalogue, settings.Path(ctx, catalogue.Folder), config.upstreamOperator())
+	// The catalogue is next to teams.yaml: the folder of Pulumi.yaml is another one in an organisation's repository.
+	folder := filepath.Join(filepath.Dir(settings.Path(ctx, config.TeamsFile)), catalogue.Folder)
+	offers, err := loadOffers(list.Catalogue, folder, config.upstreamOperator(), config.StrataFile != "")
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []stri
 	if err != nil {
 		return nil, "", err
 	}
+	if team.Offer != "" {
+		return nil, "", fmt.Errorf("%s is an entry of the catalogue and has no repository: its files are in catalogue/%s of the platform's", name, team.Offer)
+	}
 	running, err := p.client.Status(ctx)
 	if err != nil {
 		return nil, "", fmt.Errorf("clone the repository of team %s: %w: run `%s` first", name, err, p.Home.Call("up"))

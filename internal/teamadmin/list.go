@@ -121,6 +121,9 @@ func (a *Admin) List(ctx context.Context) (List, error) {
 func (a *Admin) unknown(declared []teams.Team, why string) List {
 	list := List{Cluster: why, Teams: []Team{}}
 	for _, team := range declared {
+		if team.Offer != "" {
+			continue // An entry of the catalogue is no team of people.
+		}
 		t := a.declared(team)
 		t.State, t.Message = Unknown, why+": run `"+a.About().Call("up")+"`"
 		list.Teams = append(list.Teams, t)
@@ -133,6 +136,9 @@ func (a *Admin) list(declared []teams.Team, seen cluster) (List, error) {
 	list := List{Cluster: clusterRunning, Teams: []Team{}}
 	about := a.About()
 	for _, team := range declared {
+		if team.Offer != "" {
+			continue // An entry of the catalogue is no team of people.
+		}
 		t := a.declared(team)
 		if seen.has(team) {
 			if err := t.read(seen); err != nil {

@@ -52,7 +52,7 @@ func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, erro
 	}
 	now, wait, err := c.apply(ctx, of, o)
 	if err != nil && !errors.Is(err, errRace) {
-		// The team cannot mend this, and the error may name objects of the platform.
+		// The team cannot fix this, and the error may name objects of the platform.
 		return 0, errors.Join(err, c.report(ctx, o, working(ReasonUnavailable, "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")))
 	}
 	if err != nil {

@@ -82,6 +82,8 @@ func TestASecondOwnerOfADatabaseOrUserIsRefused(t *testing.T) {
 		"a user in a folder below":                  {"below/.pulumi/stacks/shop/dev.json", stateWith(user), asUser, takesUser},
 		"a user of another stack of the project":    {".pulumi/stacks/web/prod.json", stateWith(user), asUser, strings.ReplaceAll(takesUser, "Stack shop", "stack prod of project web")},
 		"a database of another Stack":               {shop, stateWith(database), strings.Replace(asUser, "User", "Database", 1), strings.Replace(takesUser, "the user", "the database", 1)},
+		"a database by a component":                 {shop, stateWith(database), strings.Replace(asUser, "gcp:sql:User", "strata:index:Database", 1), strings.Replace(takesUser, "the user", "the database", 1)},
+		"a user by a component":                     {shop, stateWith(user), strings.Replace(asUser, "gcp:sql:User", "strata:index:Database", 1), takesUser},
 		"the type in another spelling":              {shop, stateWith(user), strings.Replace(asUser, "gcp:sql:User", "GCP:sql/user:USER", 1), takesUser},
 		"another host":                              {shop, stateWith("gcp:sql/user:User web_a/10.0.0.1/strata"), asUser, takesUser},
 		"a name in capitals":                        {shop, stateWith(user), strings.Replace(asUser, "web_a", "web_A", 1), takesUser},

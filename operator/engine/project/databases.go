@@ -139,12 +139,13 @@ func (p *Project) Databases(root *os.Root) (declared []Database, defaults map[st
 	for _, resources := range append(members(file, "resources"), componentResources(file)...) {
 		for i := 0; resources.Kind == yaml.MappingNode && i+1 < len(resources.Content); i += 2 {
 			resource := resources.Content[i+1]
-			found := Database{Resource: resources.Content[i].Value}
+			found, component := Database{Resource: resources.Content[i].Value}, false
 			for _, kind := range members(resource, "type") {
 				if databaseType.MatchString(kind.Value) {
 					found.Type = DatabaseType
 				} else if userType.MatchString(kind.Value) {
 					found.Type = UserType
+					component = !strings.HasPrefix(strings.ToLower(kind.Value), "gcp:")
 				}
 			}
 			if found.Type == "" || len(members(resource, "get")) > 0 {
@@ -154,6 +155,11 @@ func (p *Project) Databases(root *os.Root) (declared []Database, defaults map[st
 				found.Name, found.Instance = textOf(properties, "name"), textOf(properties, "instance")
 			}
 			declared = append(declared, found)
+			if component {
+				// The component creates a database and a user of the same name.
+				found.Type = DatabaseType
+				declared = append(declared, found)
+			}
 		}
 	}
 	defaults = map[string]string{}

@@ -132,7 +132,7 @@ running platform. strata catalogue show lists the fields and the keys of the res
 			return nil
 		}),
 	}
-	command.ValidArgsFunction = complete.List(o.kinds)
+	command.ValidArgsFunction = complete.One(o.kinds)
 	set := command.Flags().StringToString("set", nil, "a field of the order and its value, such as onDelete=delete; repeatable")
 	complete.Flag(command, "set", complete.Nothing)
 	command.RunE = func(_ *cobra.Command, args []string) error {

@@ -87,7 +87,7 @@ func (o commands) show() *cobra.Command {
 	var output cli.Output
 	command := &cobra.Command{
 		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
-		Args: o.Arguments(positional.One), ValidArgsFunction: complete.List(o.kinds),
+		Args: o.Arguments(positional.One), ValidArgsFunction: complete.One(o.kinds),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := o.open()
 			if err != nil {

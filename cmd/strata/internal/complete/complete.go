@@ -67,7 +67,9 @@ func teamsOf(open Open) func(*cobra.Command) ([]string, error) {
 		list, err := p.Teams()
 		var found []string
 		for _, team := range list {
-			found = append(found, team.Name)
+			if team.Offer == "" {
+				found = append(found, team.Name)
+			}
 		}
 		return found, err
 	}
@@ -125,6 +127,11 @@ func Services(find Namespaces) cobra.CompletionFunc {
 		slices.Sort(found)
 		return slices.Compact(found), nil
 	})
+}
+
+// One completes one of the names that list returns.
+func One(list func() ([]string, error)) cobra.CompletionFunc {
+	return from(1, func(*cobra.Command) ([]string, error) { return list() })
 }
 
 // List completes any number of the names that list returns.
