@@ -123,7 +123,7 @@ func (p *Process) follow() {
 func (p *Process) Done() <-chan struct{} { return p.ended }
 
 // Wait waits until the process has ended and its output was copied. It may be called again. The error is [ErrGone] if the host has
-// ended, the context's error, or the error of a writer, which comes with a valid Exit.
+// ended or the pod was removed just after the start, the context's error, or the error of a writer, which comes with a valid Exit.
 func (p *Process) Wait(ctx context.Context) (spec.Exit, error) {
 	select {
 	case <-p.ended:
