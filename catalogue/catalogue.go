@@ -33,14 +33,16 @@ const (
 	// OrderLabel is the label with the order's name.
 	OrderLabel = Group + "/order"
 
-	// APIVersion and FileKind identify the format of entry.yaml.
+	// APIVersion is the apiVersion of an entry.yaml.
 	APIVersion = "strata/v1"
-	FileKind   = "CatalogueEntry"
+	// FileKind is the kind of an entry.yaml.
+	FileKind = "CatalogueEntry"
 
 	// Folder is the folder of the entries, relative to the root of the platform's repository.
 	Folder = "catalogue"
-	// EntryFile is the file with an entry's schema, and ProgramFile the one with its Program.
-	EntryFile   = "entry.yaml"
+	// EntryFile is the file with an entry's schema.
+	EntryFile = "entry.yaml"
+	// ProgramFile is the file with an entry's Program.
 	ProgramFile = "program.yaml"
 
 	// maxName is the longest name of an entry: that of its Google account, team-catalogue-NAME, has at most 30 characters.
