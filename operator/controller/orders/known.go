@@ -11,19 +11,28 @@ import (
 // with all others of its namespace, so they are counted here and not by a list from the API server.
 type known struct {
 	mutex  sync.Mutex
-	stores map[Kind]cache.Indexer
+	stores map[Kind]cache.SharedIndexInformer
 }
 
-// set sets the store of a kind; nil removes it.
-func (k *known) set(kind Kind, store cache.Indexer) {
+// set sets the watch of a kind; nil removes it.
+func (k *known) set(kind Kind, store cache.SharedIndexInformer) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if k.stores == nil {
-		k.stores = map[Kind]cache.Indexer{}
+		k.stores = map[Kind]cache.SharedIndexInformer{}
 	}
 	if k.stores[kind] = store; store == nil {
 		delete(k.stores, kind)
 	}
+}
+
+// complete reports whether the watch of a kind has seen all orders that existed at its start. Before that, too few are
+// counted.
+func (k *known) complete(kind Kind) bool {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	store := k.stores[kind]
+	return store != nil && store.HasSynced()
 }
 
 // in returns the orders of a kind in a namespace.
@@ -35,7 +44,7 @@ func (k *known) in(kind Kind, namespace string) []*metav1.PartialObjectMetadata 
 		return nil
 	}
 	// The index exists, so there is no error.
-	objects, _ := store.ByIndex(cache.NamespaceIndex, namespace)
+	objects, _ := store.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
 	found := make([]*metav1.PartialObjectMetadata, 0, len(objects))
 	for _, object := range objects {
 		if order, is := object.(*metav1.PartialObjectMetadata); is {

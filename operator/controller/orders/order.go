@@ -40,10 +40,10 @@ func namesOf(team, order string) (names, error) {
 	return names{team, order}, nil
 }
 
-// stack is the name of the order's Stack in the entry's namespace, of its Pulumi stack, and of the Secret that its Program
 // separator is between the names of a team and its order in the name of a Stack.
 const separator = "--"
 
+// stack is the name of the order's Stack in the entry's namespace, of its Pulumi stack, and of the Secret that its Program
 // creates.
 func (n names) stack() string { return n.team + separator + n.order }
 

@@ -68,7 +68,8 @@ func (k key) String() string { return k.kind.Name + " " + k.namespace + "/" + k.
 
 // Controller handles the orders of all kinds. It is a Runnable of a manager.
 type Controller struct {
-	// client writes, and reads from the API server: an order is rare, and a decision on old data would be wrong.
+	// client writes, and reads from the API server: an order is rare, and a decision on old data would be wrong. Only the
+	// number of orders comes from the watches, in known.
 	client    client.Client
 	discovery discovery.DiscoveryInterface
 	metadata  metadata.Interface

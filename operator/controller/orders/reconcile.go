@@ -81,6 +81,9 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		return stalled(ReasonInvalidName, "%s", err.Error()), 0, nil
 	}
 	limit := policy.Orders[of.kind.Singular]
+	if !c.known.complete(of.kind) {
+		return state{}, 0, errRace // The rate limit of the queue is the wait.
+	}
 	if c.known.older(of, o.GetCreationTimestamp()) >= limit {
 		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}

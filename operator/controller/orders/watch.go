@@ -101,10 +101,11 @@ func (w *watches) watch(ctx context.Context, kind Kind) {
 }
 
 // run watches a resource. It calls add for each object that is new, has changed or is gone, and then ended for one that is
-// gone. It returns the objects by namespace.
+// gone. It returns the watch, which
+// has an index by namespace.
 func (w *watches) run(
 	ctx context.Context, resource schema.GroupVersionResource, namespace string, tweak metadatainformer.TweakListOptionsFunc, add, ended func(*metav1.PartialObjectMetadata),
-) cache.Indexer {
+) cache.SharedIndexInformer {
 	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, resource, namespace, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, tweak).Informer()
 	call := func(handle func(*metav1.PartialObjectMetadata), object any) {
@@ -125,8 +126,8 @@ func (w *watches) run(
 	})
 	if err = errors.Join(err, informer.SetTransform(strip)); err != nil {
 		w.log.Error("orders are not watched", "resource", resource.String(), "error", err)
-		return informer.GetIndexer()
+		return informer
 	}
 	w.running.Go(func() { informer.RunWithContext(ctx) })
-	return informer.GetIndexer()
+	return informer
 }
