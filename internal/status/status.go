@@ -39,6 +39,8 @@ type Report struct {
 	Causes []Cause `json:"-"`
 	// Incomplete are the Kustomizations that have applied objects that are now missing.
 	Incomplete []types.NamespacedName `json:"-"`
+	// Early are the Kustomizations that failed because the cluster does not serve one of their kinds yet.
+	Early []types.NamespacedName `json:"-"`
 }
 
 // Cause is an item that explains why others are not ready. Both fields are positions in Report.Items.
@@ -110,7 +112,7 @@ func (r Report) Lacks(layer string) bool {
 // Platform returns the report without the items of teams, whose faults the teams fix. A team that the cluster does not have
 // yet stays in the report: the platform team creates it.
 func (r Report) Platform() Report {
-	part := Report{Ready: true, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete}
+	part := Report{Ready: true, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete, Early: r.Early}
 	position := map[int]int{}
 	for i, item := range r.Items {
 		if item.Layer == LayerTeam && item.Kind != KindTeam {

@@ -9,6 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/cause"
 	"github.com/strata-platform/strata/internal/status/graph"
+	"github.com/strata-platform/strata/internal/status/message"
 	"github.com/strata-platform/strata/internal/status/snapshot"
 	"github.com/strata-platform/strata/teams"
 )
@@ -20,6 +21,7 @@ func report(g *graph.Graph) status.Report {
 	}
 	newTeams := splitNewTeams(g)
 	g.AddMissing()
+	early := tooEarly(g.Shown())
 	explained := map[*graph.Object][]*graph.Object{}
 	for _, o := range g.Shown() {
 		if !o.Ready {
@@ -54,7 +56,7 @@ func report(g *graph.Graph) status.Report {
 	if r.Ready {
 		return r
 	}
-	r.Incomplete = incomplete(g, objects)
+	r.Incomplete, r.Early = incomplete(g, objects), early
 	var causes []status.Cause
 	for i, below := range g.Scope.Below {
 		if !below.Ready {
@@ -117,6 +119,18 @@ func incomplete(g *graph.Graph, shown []*graph.Object) []types.NamespacedName {
 		}
 		if name := (types.NamespacedName{Namespace: applier.Namespace, Name: applier.Name}); !slices.Contains(found, name) {
 			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// tooEarly returns the Kustomizations that failed because the cluster does not serve one of their kinds yet. It needs the
+// messages of the cluster, so it comes before the explanations.
+func tooEarly(shown []*graph.Object) []types.NamespacedName {
+	var found []types.NamespacedName
+	for _, o := range shown {
+		if o.Kind == "Kustomization" && !o.Ready && message.TooEarly(o.Message) {
+			found = append(found, types.NamespacedName{Namespace: o.Namespace, Name: o.Name})
 		}
 	}
 	return found

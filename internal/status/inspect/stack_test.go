@@ -69,9 +69,37 @@ func TestRootCauseOfStacks(t *testing.T) {
 			want: "Kustomization team-web/web: ReconciliationFailed: Program team-web/x cannot be checked: the cluster does not know the kind of a policy's parameters yet " +
 				"(at main@ffff0000; main@46d43c2f keeps running): team web: wait: Flux tries again",
 		},
+		"a kind whose schema the API server does not know yet": {
+			changes: []change{failed("ReconciliationFailed", notYet)},
+			want: "Kustomization team-web/web: ReconciliationFailed: Stack team-web/x cannot be completed: the cluster does not know the schema of its kind yet " +
+				"(at main@ffff0000; main@46d43c2f keeps running): team web: wait: Flux tries again",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.check(t)
+		})
+	}
+}
+
+// notYet is the API server's answer shortly after the CustomResourceDefinition of Stacks was created.
+const notYet = `Stack/team-web/x dry-run failed (ServiceUnavailable): Resource kind pulumi.com/v1, Kind=Stack not found. ` +
+	`There can be a delay between when CustomResourceDefinitions are created and when they are available.`
+
+func TestAKustomizationIsTooEarlyIf(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message string
+		want    bool
+	}{
+		"the API server does not know the schema of a kind":       {notYet, true},
+		"the cluster serves no such kind":                         {`Stack/team-web/x dry-run failed: no matches for kind "Stack" in version "pulumi.com/v1"`, true},
+		"the API server does not know the parameters of a policy": {"Stack/team-web/x dry-run failed: failed to find resource referenced by paramKind: 'strata.dev/v1, Kind=TenantPolicy'", true},
+		"not if a policy denies an object":                        {"Stack/team-web/x dry-run failed: ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			early := reportOf(t, nil, failed("ReconciliationFailed", tc.message)).Early
+			if got := slices.Contains(early, types.NamespacedName{Namespace: "team-web", Name: "web"}); got != tc.want {
+				t.Errorf("the report says %t: %v", got, early)
+			}
 		})
 	}
 }

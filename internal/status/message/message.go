@@ -37,8 +37,19 @@ var (
 	noPermission = regexp.MustCompile(`User "system:serviceaccount:([^:"]+):([^"]+)" cannot (\w+) resource "([^"]+)"`)
 )
 
-// noParameters is the API server's message if it has not discovered the kind of a policy's parameters yet.
-const noParameters = "failed to find resource referenced by paramKind"
+const (
+	// noParameters is the API server's message if it has not discovered the kind of a policy's parameters yet.
+	noParameters = "failed to find resource referenced by paramKind"
+	// noSchema is its message if it has not read the schema of a new kind for the mutating policies yet. It reads the
+	// schemas every five seconds.
+	noSchema = "There can be a delay between when CustomResourceDefinitions are created and when they are available"
+)
+
+// TooEarly reports whether an apply failed because the API server does not serve a kind yet, or does not know it well
+// enough for its policies. The same apply may succeed a moment later.
+func TooEarly(message string) bool {
+	return strings.Contains(message, noParameters) || strings.Contains(message, noSchema) || noSuchKind.MatchString(message)
+}
 
 // Build returns one line about a failed build of a repository: which file is broken, and why.
 func Build(message string) string {
@@ -75,10 +86,13 @@ func Apply(message string) (why, what string) {
 	if m == nil {
 		return OneLine(message), "correct it and push"
 	}
-	if strings.Contains(message, noParameters) {
-		return m[1] + " " + strings.TrimPrefix(m[2]+"/"+m[3], "/") + " cannot be checked: the cluster does not know the kind of a policy's parameters yet", "wait: Flux tries again"
-	}
 	object, reason := m[1]+" "+strings.TrimPrefix(m[2]+"/"+m[3], "/"), m[5]
+	if strings.Contains(message, noParameters) {
+		return object + " cannot be checked: the cluster does not know the kind of a policy's parameters yet", "wait: Flux tries again"
+	}
+	if strings.Contains(message, noSchema) {
+		return object + " cannot be completed: the cluster does not know the schema of its kind yet", "wait: Flux tries again"
+	}
 	if p := refused.FindStringSubmatch(reason); p != nil {
 		return fmt.Sprintf("admission policy %s rejects %s: %s", p[1], object, p[2]), "correct it and push"
 	}

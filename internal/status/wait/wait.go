@@ -20,7 +20,7 @@ type Wait struct {
 	// cluster, as a watch does. Nil trusts Look.
 	Sure func(context.Context) (status.Report, error)
 	// Config returns the client configuration of the cluster, or nil without a cluster. Ready uses it to request that Flux
-	// applies missing objects again.
+	// applies Kustomizations again.
 	Config func(context.Context) (*rest.Config, error)
 	// Runs returns an error if the platform can no longer become ready. Ready calls it before each look, and returns the
 	// error. Nil means no check.
@@ -44,7 +44,7 @@ func (w Wait) Ready(ctx context.Context, waiting func(status.Item)) (status.Repo
 	defer cancel()
 	var last status.Report
 	var cause, failure persistence
-	var applier reapplier
+	applier := reapplier{now: w.now}
 	for {
 		if ctx.Err() != nil {
 			return last, ctx.Err()
@@ -65,7 +65,7 @@ func (w Wait) Ready(ctx context.Context, waiting func(status.Item)) (status.Repo
 			return last, fmt.Errorf("wait for the platform: reading its status has failed for %s: %w (try again: `%s`)", retriedTime, err, w.Call)
 		case err == nil:
 			last, failure = report, persistence{}
-			// If the request fails, Flux applies the objects at the sync's next interval.
+			// If the request fails, Flux applies the objects at its next interval.
 			if config, err := w.Config(bounded); err == nil && config != nil {
 				_ = applier.request(bounded, config, report)
 			}
