@@ -81,13 +81,20 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	defer e.Folders.Remove(dir)
 
-	env, err := e.environment(dir, located.Address, req)
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open folder of run: %w", err)
+	}
+	if req.Operation == Drift {
+		if located, err = copyState(req, located, root, dir); err != nil {
+			_ = root.Close()
+			return nil, err
+		}
+	}
+	env, err := e.environment(dir, located.Address, req)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
 	}
 	r := &run{
 		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),

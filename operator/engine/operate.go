@@ -89,6 +89,9 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	}
 
 	log := events.NewLog(r.mask)
+	if r.Operation == Drift {
+		log.OfRefresh()
+	}
 	stop := r.report(log)
 	printed := ""
 	readErr, err := r.receive(ctx, log.Read, func(ctx context.Context, path string) (err error) {
@@ -109,7 +112,9 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	if err := r.complete(readErr, fault); err != nil {
 		return nil, err
 	}
-	return &Result{Outputs: outputs, Changes: log.Changes(), Log: printed}, nil
+	result := &Result{Outputs: outputs, Changes: log.Changes(), Log: printed}
+	result.Drifted, result.MoreDrifted = log.Drift()
+	return result, nil
 }
 
 // complete returns an error if the result of a successful operation cannot be recorded. fault says why the outputs cannot be
@@ -120,7 +125,7 @@ func (r *run) complete(readErr error, fault string) error {
 	} else if readErr != nil {
 		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
 	}
-	if r.Operation == Preview || r.Operation == Destroy {
+	if r.Operation == Preview || r.Operation == Destroy || r.Operation == Drift {
 		// Callers do not record the outputs of these operations.
 		return nil
 	}
@@ -158,9 +163,13 @@ func (r *run) report(log *events.Log) (stop func()) {
 }
 
 func (r *run) arguments() []string {
-	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
+	command, preview := string(r.Operation), "--skip-preview"
+	if r.Operation == Drift {
+		command, preview = string(Refresh), "--preview-only"
+	}
+	args := []string{command, "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	if r.Operation != Preview {
-		args = append(args, "--skip-preview")
+		args = append(args, preview)
 	}
 	if r.Refresh && r.Operation != Refresh {
 		args = append(args, "--refresh")
