@@ -86,9 +86,10 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, fmt.Errorf("open folder of run: %w", err)
 	}
 	if req.Operation == Drift {
-		if located, err = copyState(req, located, root, dir); err != nil {
+		state := backend.State{Backend: located, Parent: req.BackendFolder, Project: req.Project, Stack: req.Stack}
+		if located, err = state.Copy(root, dir); err != nil {
 			_ = root.Close()
-			return nil, err
+			return nil, stateError(req, err)
 		}
 	}
 	env, err := e.environment(dir, located.Address, req)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -184,4 +185,15 @@ func lastErrorLine(log string) string {
 		}
 	}
 	return ""
+}
+
+// stateError returns the failure of an operation that cannot read its stack's state.
+func stateError(req Request, err error) error {
+	failure := &Error{Reason: Failed, Operation: req.Operation, Stack: req.Stack, Message: "the stack's state cannot be read", Err: err}
+	if over := bounds.As(err); over != nil {
+		failure.Reason, failure.Message = TooLarge, over.Error()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		failure.Reason, failure.Message = StackMissing, "the stack does not exist in its backend"
+	}
+	return failure
 }

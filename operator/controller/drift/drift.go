@@ -15,16 +15,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine/events"
 )
 
-const (
-	// Every is the default interval between two checks of a Stack.
-	Every = time.Hour
-
-	// Limit is the time limit of a check. A check only reads, so it is much shorter than an update.
-	Limit = 5 * time.Minute
-
-	// Retry is the wait before a check that found no free slot, or that gave way to a run.
-	Retry = time.Minute
-)
+// Every is the default interval between two checks of a Stack.
+const Every = time.Hour
 
 // Due reports whether a check of the Stack is due. Otherwise Due returns the time until the next one; zero means that the Stack
 // is not checked. A check is due when its annotation changes, and otherwise after the interval every since the last check or

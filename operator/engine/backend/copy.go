@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,33 +14,37 @@ const (
 	metaContent = "version: 1\n"
 )
 
-// Copy copies the stack's state into a new file backend, and returns this backend, which has no [Backend.Folder]. dst is the
-// opened folder of the new backend, and path its absolute path. An operation on the copy neither waits for the lock of the
-// stack nor holds it. If the stack has no state, the error is [fs.ErrNotExist]. For backends other than file backends, the
-// error is [errors.ErrUnsupported].
-func (s State) Copy(dst *os.Root, path string) (Backend, error) {
+// copyFolder is the name of the folder that holds a copy.
+const copyFolder = "state"
+
+// Copy copies the stack's state into a new file backend in the folder dir, whose opened folder is root, and returns the new
+// backend. The returned backend has no [Backend.Folder], because it does not lie in [Choice.Folder]. An operation on a copy neither
+// waits for the lock of the stack nor holds it. If the stack has no state, the error is [fs.ErrNotExist]. Copy returns other backends
+// than file backends as they are: Pulumi takes no lock for an operation that changes nothing.
+func (s State) Copy(root *os.Root, dir string) (Backend, error) {
 	if s.Folder == "" {
-		return Backend{}, errors.ErrUnsupported
+		return s.Backend, nil
 	}
 	content, err := s.Read()
 	if err == nil && content == nil {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return Backend{}, fmt.Errorf("read the state of stack %q: %w", s.Stack, err)
+		return Backend{}, fmt.Errorf("read the state: %w", err)
 	}
 	for name, content := range map[string][]byte{
 		metaFile: []byte(metaContent),
 		// Read has decompressed the state.
 		stateBase(s.Project, s.base()) + stateSuffixes[0]: content,
 	} {
-		err := dst.MkdirAll(filepath.Dir(name), 0o700)
+		name = filepath.Join(copyFolder, name)
+		err := root.MkdirAll(filepath.Dir(name), 0o700)
 		if err == nil {
-			err = dst.WriteFile(name, content, 0o600)
+			err = root.WriteFile(name, content, 0o600)
 		}
 		if err != nil {
-			return Backend{}, fmt.Errorf("copy the state of stack %q: %w", s.Stack, err)
+			return Backend{}, fmt.Errorf("copy the state: %w", err)
 		}
 	}
-	return Backend{Address: fileScheme + "://" + path + "?metadata=skip"}, nil
+	return Backend{Address: fileScheme + "://" + filepath.Join(dir, copyFolder) + "?metadata=skip"}, nil
 }
