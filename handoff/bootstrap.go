@@ -156,7 +156,7 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 		r.problem("%s is missing", OutputTenants)
 		return nil
 	case !isSecret:
-		r.problem("%s is in plain text although it is a secret", OutputTenants)
+		r.problem("%s is in plain text, but must be a secret", OutputTenants)
 		return nil
 	case !isMap:
 		r.problem("%s is not a map", OutputTenants)

@@ -62,7 +62,7 @@ func (r *run) createStack(ctx context.Context) error {
 	}
 	_, err := r.pulumi(ctx, nil, args...)
 	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
-		return nil
+		return nil // A run that was killed has created it.
 	}
 	return err
 }
@@ -153,13 +153,14 @@ func (r *run) report(log *events.Log) (stop func()) {
 	}()
 	return func() {
 		close(end)
-		<-ended
+		<-ended // The caller's result must not be followed by a report of unfinished resources.
 	}
 }
 
 func (r *run) arguments() []string {
 	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	if r.Operation != Preview {
+		// A preview would run the program twice, and nobody reads it.
 		args = append(args, "--skip-preview")
 	}
 	if r.Refresh && r.Operation != Refresh {

@@ -46,7 +46,7 @@ type Server struct {
 	// Branch. Set it before the first request.
 	Syncs func(ctx context.Context, repository string) []Sync
 	// Follow waits until Flux has applied a commit of a branch and the team's objects are ready, or until waiting does not
-	// help, and returns the result as one line. It passes what it waits for to say. Nil means that no push can wait. Set it
+	// help, and returns the result as one line. It passes each cause of the wait to say. Nil means that no push can wait. Set it
 	// before the first request.
 	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
 	// StatusCommand is the command that shows the status of the platform, for the answer to a push; empty means none.

@@ -121,7 +121,7 @@ type update struct{ old, new, ref string }
 func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
 
 // errBroken means that the hook and the server disagree about the format.
-var errBroken = errors.New("the hook sent a line that is no update")
+var errBroken = errors.New("the hook sent a line that is not an update")
 
 // answer reads the proposal and writes the problems that judge finds. close ends answer for a push that never runs the
 // hook.

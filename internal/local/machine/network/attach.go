@@ -64,7 +64,7 @@ type link struct {
 
 // Attach connects a pod through the gateway's end of its link, whose frames have Ethernet headers: link.Open returns it
 // for a packet socket. The pod's default route goes over the link, to any address. The gateway owns the endpoint until
-// Detach, also if Attach fails.
+// Detach, even if Attach fails.
 func (g *Gateway) Attach(ctx context.Context, pod Pod, endpoint stack.LinkEndpoint) error {
 	fail := func(err error) error {
 		endpoint.Attach(nil)

@@ -123,7 +123,7 @@ func (p Pod) namespaces(processes string) []namespace {
 	return namespaces
 }
 
-// memory returns the pod's memory file systems, also the one for /dev/shm.
+// memory returns the pod's memory file systems, including the one for /dev/shm.
 func (p Pod) memory() []spec.Memory {
 	if slices.ContainsFunc(p.Memory, func(m spec.Memory) bool { return m.Name == spec.SharedMemory }) {
 		return p.Memory

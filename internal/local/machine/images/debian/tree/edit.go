@@ -60,7 +60,7 @@ func (t *Tree) replace(name string, added *node) error {
 func (t *Tree) Read(name string) (string, error) {
 	found, err := t.find(name, true)
 	if err == nil && found.kind != regular {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a file")
 	}
 	if err != nil {
 		return "", fmt.Errorf("read %s of the image: %w", name, err)
