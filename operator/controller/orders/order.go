@@ -33,7 +33,7 @@ func namesOf(team, order string) (names, error) {
 	case !teamPattern.MatchString(team):
 		return names{}, fmt.Errorf("the TenantPolicy of the namespace names the team %q, which is not a valid name: ask the platform team to correct it", team)
 	case !orderPattern.MatchString(order):
-		return names{}, fmt.Errorf("the name %q is not lower-case letters, digits and single hyphens: choose another name", order)
+		return names{}, fmt.Errorf("the name %q must consist of lower-case letters, digits and single hyphens: choose another name", order)
 	case len(team)+len(order) > maxPair:
 		return names{}, fmt.Errorf("the name %s has %d characters: with those of the team's name, %s, at most %d are possible: choose a shorter name", order, len(order), team, maxPair)
 	}

@@ -78,7 +78,7 @@ func (g *Gateway) Attach(ctx context.Context, pod Pod, endpoint stack.LinkEndpoi
 		return fail(fmt.Errorf("its address %s is no free address in the pods' range %s", pod.IP, g.options.Pods))
 	}
 	if len(pod.MAC) != header.EthernetAddressSize || pod.MAC[0]&1 != 0 || pod.MAC.String() == g.options.MAC.String() {
-		return fail(fmt.Errorf("its link address %q is no unicast Ethernet address of its own", pod.MAC))
+		return fail(fmt.Errorf("its link address %q is not a unicast Ethernet address of its own", pod.MAC))
 	}
 	l := &link{gateway: g, pod: pod, datagrams: map[*datagram]struct{}{}, stack: stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
