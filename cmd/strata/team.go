@@ -57,7 +57,7 @@ clone and kept if there is no value.`,
 			if team.Quota, err = teams.ParseQuota(quota); err != nil {
 				return usageError{err}
 			}
-			// The type is allowed, because an organisation may rely on IAM alone. But then no policy of Strata restricts the team.
+			// The type is allowed, because an organisation may rely on IAM alone. But then no policy restricts the team's types.
 			for _, each := range team.Allow {
 				if each == everythingOfGoogle {
 					fmt.Fprintf(io.err, "note: %s lets team %s declare every type of Google Cloud, including IAM: only the roles that layer 1 grants to its identity restrict the team\n",

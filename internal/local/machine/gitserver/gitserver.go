@@ -6,7 +6,7 @@
 //
 // An account cannot prevent the server from serving others: each account has slots of its own, every request and every
 // git process has a time limit, and a push has bounds. The server checks each push before git accepts it, and rejects
-// one that Flux must not build. It answers an accepted push with what Flux applies and what not, and with the result if
+// one that Flux must not build. The answer to an accepted push says what Flux applies, and contains the result if
 // the client sets the push option "wait".
 package gitserver
 

@@ -65,7 +65,7 @@ func (s *Server) installHooks() error {
 	return nil
 }
 
-// question is the questions of the hooks about one push. Each hook and the server communicate over two named pipes, so the
+// question passes the questions of the hooks about one push to the server, and the server's answers to the hooks. Each hook and the server communicate over two named pipes, so the
 // hooks need only a shell.
 type question struct {
 	folder          string
