@@ -164,6 +164,8 @@ var (
 	pluralPattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 )
 
+// problems returns every problem of the entry. A field without a description is one, because `kubectl explain` and `strata
+// catalogue show` print it.
 func (e *Entry) problems() []string {
 	var problems []string
 	refuse := func(is bool, format string, args ...any) {

@@ -50,6 +50,7 @@ func (e *Entry) Definition() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
+// schema returns the schema of the entry's orders: the entry's own spec, with the fields and the status that every order has.
 func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 	spec := *e.Spec.DeepCopy()
 	spec.Description = "What to create."

@@ -67,6 +67,8 @@ func (r *run) createStack(ctx context.Context) error {
 	return err
 }
 
+// attempt runs the operation once. The steps before it change the stack's state, and settle what a killed run left, so that the
+// operation itself is one call of pulumi.
 func (r *run) attempt(ctx context.Context) (*Result, error) {
 	if r.Interrupted && !r.recovered {
 		if err := r.recover(ctx); err != nil {

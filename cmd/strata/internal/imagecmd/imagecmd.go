@@ -75,6 +75,7 @@ func (o commands) run(c cli.Call, step string, do func(*local.Platform, *desk.De
 	return o.with(p, c, step, do)
 }
 
+// with calls do, shows its progress as a step unless step is empty, and prints the images that it returns.
 func (o commands) with(p *local.Platform, c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
 	show := progress.New(o.Err)
 	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {

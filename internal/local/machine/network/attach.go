@@ -121,6 +121,7 @@ func (g *Gateway) Detach(namespace, name string) {
 	}
 }
 
+// remove detaches a link, ends its connections, and waits for their end. A second call for the same link does nothing.
 func (g *Gateway) remove(l *link) {
 	g.mu.Lock()
 	if g.links[l.pod.IP] == l {
