@@ -87,8 +87,8 @@ func newTeamRemove(io streams) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Remove a team without Stacks from teams.yaml",
 		Long: `Remove a team without Stacks from teams.yaml. The command fails if the cluster does not answer, or if the team still has a
-Stack, because only the Stack can delete its resources. First remove the Stacks from the team's repository, push, and
-wait.
+Stack or an order of the catalogue, because only these can delete their resources. First remove them from the team's
+repository, push, and wait.
 
 strata up then deletes the team's namespace with all of its objects, its Google identity and the passphrase of its state.
 The team's Git repository and the state of its Stacks stay.

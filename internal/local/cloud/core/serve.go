@@ -50,6 +50,8 @@ func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	return selected.apply(answer)
 }
 
+// serve authenticates and authorises a call, and passes it to its handler. The handler of a route without a permission checks the
+// caller itself.
 func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
 	svc := found.Service
 	if svc == nil {

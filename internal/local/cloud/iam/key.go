@@ -76,6 +76,7 @@ func (s *service) createKey(c *api.Call) (any, error) {
 	return answer, err
 }
 
+// newKey returns the record of a key, with a certificate that the key itself signs, in the form of Google's certificates.
 func (s *service) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*authn.AccountKey, error) {
 	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {

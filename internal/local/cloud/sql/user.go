@@ -131,6 +131,7 @@ func (s *service) listUsers(c *api.Call) (any, error) {
 	return answer, nil
 }
 
+// updateUser sets the password of a user. A request without a password keeps the old one.
 func (s *service) updateUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.Decode(&wanted); err != nil {
@@ -169,6 +170,7 @@ func (s *service) updateUser(c *api.Call) (any, error) {
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
+// deleteUser drops a user. The name keeps its owner while another user has the same name with another host.
 func (s *service) deleteUser(c *api.Call) (any, error) {
 	query := c.Request.URL.Query()
 	on, eng, unlock, err := s.engine(c)

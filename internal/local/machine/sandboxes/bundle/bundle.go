@@ -141,6 +141,8 @@ func size(bytes int64) []string {
 	return []string{"size=" + strconv.FormatInt(bytes, 10)}
 }
 
+// mount returns a mount in the form of the OCI runtime specification. Sources on this machine must be folders or regular files:
+// a device or a socket would give the container access to more than the file.
 func (p Pod) mount(m spec.Mount) (mount, error) {
 	access := "rw"
 	if m.ReadOnly {
