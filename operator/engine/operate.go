@@ -62,11 +62,13 @@ func (r *run) createStack(ctx context.Context) error {
 	}
 	_, err := r.pulumi(ctx, nil, args...)
 	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
-		return nil
+		return nil // A run that was killed has created it.
 	}
 	return err
 }
 
+// attempt runs the operation once. The steps before it change the stack's state, and settle what a killed run left, so that the
+// operation itself is one call of pulumi.
 func (r *run) attempt(ctx context.Context) (*Result, error) {
 	if r.Interrupted && !r.recovered {
 		if err := r.recover(ctx); err != nil {
@@ -153,13 +155,14 @@ func (r *run) report(log *events.Log) (stop func()) {
 	}()
 	return func() {
 		close(end)
-		<-ended
+		<-ended // The caller's result must not be followed by a report of unfinished resources.
 	}
 }
 
 func (r *run) arguments() []string {
 	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	if r.Operation != Preview {
+		// A preview would run the program twice, and nobody reads it.
 		args = append(args, "--skip-preview")
 	}
 	if r.Refresh && r.Operation != Refresh {
