@@ -81,6 +81,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := runner.Folders.Clean(); err != nil {
 		return err
 	}
+	// The preparation writes into WorkDir, so it has to end before release removes the folder.
 	prepared := make(chan struct{})
 	defer func() { <-prepared }()
 	go func() {

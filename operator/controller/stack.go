@@ -128,6 +128,8 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
+// reconcile applies or finalizes the Stack, and saves its status. It returns when to look again. The finalizer precedes everything
+// else: without it, a Stack could be deleted while its resources exist.
 func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, error) {
 	stack := s.stack
 	if !deleted && controllerutil.AddFinalizer(stack, v1.StackFinalizer) {

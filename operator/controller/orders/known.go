@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// known holds the orders that the watches have seen. A team may create any number of orders, and each of them is compared
-// with all others of its namespace, so they are counted here and not by a list from the API server.
+// known holds the orders that the watches have seen. A team may create any number of orders, and the controller compares each
+// with all others of the namespace. A list from the API server for each comparison would let one team delay all others.
 type known struct {
 	mutex  sync.Mutex
 	stores map[Kind]cache.SharedIndexInformer
@@ -26,8 +26,8 @@ func (k *known) set(kind Kind, store cache.SharedIndexInformer) {
 	}
 }
 
-// complete reports whether the watch of a kind has seen all orders that existed at its start. Before that, too few are
-// counted.
+// complete reports whether the watch of a kind has seen all orders that existed at its start. Before that, older returns too
+// small a number, and a team could exceed its limit.
 func (k *known) complete(kind Kind) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -66,7 +66,8 @@ func (k *known) older(of key, created metav1.Time) int {
 	return older
 }
 
-// strip removes from an order what the watches do not need: a team may write 256 KiB of annotations.
+// strip removes the fields of an order that no caller reads, because the watches keep all orders in memory, and a team may
+// write 256 KiB of annotations into each.
 func strip(object any) (any, error) {
 	if order, is := object.(*metav1.PartialObjectMetadata); is {
 		order.Annotations, order.ManagedFields = nil, nil

@@ -148,6 +148,7 @@ func (l *Log) Read(in io.Reader) error {
 	}
 }
 
+// add records one event. A resource is open from its first event until its outputs or its failure.
 func (l *Log) add(e *event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

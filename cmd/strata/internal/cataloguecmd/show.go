@@ -19,7 +19,7 @@ import (
 // longest is the maximum length of a text of an entry in characters.
 const longest = 500
 
-// line makes a text of an entry safe for a terminal: the entry may be in somebody else's repository.
+// line makes a text of an entry safe for a terminal. An entry may come from a repository that somebody else writes.
 func line(text string) string { return terminal.Line(text, longest) }
 
 // Listed is an entry in the output of catalogue list.
@@ -86,7 +86,7 @@ type Shown struct {
 func (o commands) show() *cobra.Command {
 	var output cli.Output
 	command := &cobra.Command{
-		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
+		Use: "show NAME", Short: "Show the fields of an order, and the results that a team gets", Example: "  strata catalogue show database",
 		Args: o.Arguments(positional.One), ValidArgsFunction: complete.One(o.kinds),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := o.open()
@@ -136,7 +136,7 @@ type Linted struct {
 func (o commands) lint() *cobra.Command {
 	var output cli.Output
 	command := &cobra.Command{
-		Use: "lint", Short: "Check the entries of the catalogue, and that teams.yaml offers no other", Example: "  strata catalogue lint",
+		Use: "lint", Short: "Check the entries of the catalogue, and that teams.yaml offers no other entry", Example: "  strata catalogue lint",
 		Args: o.Arguments(positional.None),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := o.open()
@@ -152,7 +152,7 @@ func (o commands) lint() *cobra.Command {
 			}
 			for _, name := range slices.Sorted(maps.Keys(all.offered)) {
 				if !slices.Contains(found.Entries, name) {
-					found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s", name, catalogue.Folder))
+					found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s: create the folder, or remove the entry from teams.yaml", name, catalogue.Folder))
 				}
 			}
 			err = output.Print(o.Out, found, func() error {
