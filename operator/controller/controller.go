@@ -185,5 +185,6 @@ func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine
 		backends:    opts.FileBackendRoot,
 		runTimeout:  opts.RunTimeout,
 		reportEvery: opts.ReportEvery,
+		driftEvery:  opts.DriftEvery,
 	}, wake, nil
 }
