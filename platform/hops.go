@@ -16,39 +16,22 @@ func newHop(
 	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, offers offers, opts ...pulumi.ResourceOption,
 ) (*hop.Hop, error) {
 	tenant := bootstrap.Tenants[team.Name]
-	args := &hop.HopArgs{
-		Namespace: team.Namespace(),
-		Account:   team.ServiceAccount(),
-		Roles:     teamRoles(team.May),
-		Operator: hop.Operator{
-			Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
-			Workspaces: config.upstreamOperator(),
-		},
-		Source: hop.Source{
-			URL:      pulumi.String(config.teamURL(team.Name)),
-			Branch:   pulumi.String(team.Branch),
-			Path:     pulumi.String(team.Path),
-			Interval: pulumi.String(config.Interval),
-			Webhook:  config.hasReceivers(),
-		},
-		Quota:         pulumi.ToStringMap(team.Quota.Hard()),
-		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
-		Policy: &hop.Policy{
-			Types:         team.Allow,
-			StackAccounts: team.StackAccounts(),
-			Sources:       pulumi.ToStringArray(team.Sources),
-			RunTimeout:    team.RunLimit(),
-			Contact:       pulumi.String(config.Contact),
-		},
-		GoogleAccount: pulumi.String(tenant.Account),
-		Context: handoff.Tenant{
-			BackendURL:        pulumi.String(tenant.Backend),
-			Passphrase:        tenant.Passphrase.Input(),
-			GoogleCredentials: tenant.Credentials.Input(),
-			Project:           pulumi.String(bootstrap.Project),
-			Region:            pulumi.String(bootstrap.Region),
-			Instance:          pulumi.String(bootstrap.Instance),
-		},
+	args := limits(config, team, offers)
+	args.Operator = hop.Operator{
+		Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
+		Workspaces: config.upstreamOperator(),
+	}
+	args.Source.Branch, args.Source.Path = pulumi.String(team.Branch), pulumi.String(team.Path)
+	args.Source.Interval, args.Source.Webhook = pulumi.String(config.Interval), config.hasReceivers()
+	args.Quota, args.PrivateRanges = pulumi.ToStringMap(team.Quota.Hard()), pulumi.ToStringArray(config.PrivateRanges)
+	args.GoogleAccount = pulumi.String(tenant.Account)
+	args.Context = handoff.Tenant{
+		BackendURL:        pulumi.String(tenant.Backend),
+		Passphrase:        tenant.Passphrase.Input(),
+		GoogleCredentials: tenant.Credentials.Input(),
+		Project:           pulumi.String(bootstrap.Project),
+		Region:            pulumi.String(bootstrap.Region),
+		Instance:          pulumi.String(bootstrap.Instance),
 	}
 	if text := unfilled(bootstrap.Kubernetes); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
@@ -58,7 +41,6 @@ func newHop(
 		// with the names of the teams that order.
 		args.Source.URL, args.Source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
 		args.Source.Folders = []string{catalogue.Folder}
-		args.Policy.AnyNames = true
 		if config.PlatformUsername != "" {
 			args.Source.Username, args.Source.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
 		}
@@ -66,10 +48,6 @@ func newHop(
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
-	for _, account := range team.Accounts {
-		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
-	}
-	offers.allowOrders(team, args)
 	made, err := hop.NewHop(ctx, "team-"+team.Name, args, opts...)
 	if err != nil {
 		return nil, err

@@ -24,10 +24,11 @@ var withoutOutput = map[string]string{
 	"strata local stop": "it prints no data",
 	"strata logs":       "it prints the lines of a log",
 	"strata completion": "it prints a script",
+	"strata schema":     "it prints a JSON Schema",
 }
 
 func TestEveryCommandThatPrintsDataHasTheFlagOutput(t *testing.T) {
-	pages := docstest.Read(t, "docs/reference/output.md") + docstest.Read(t, "docs/reference/status.md")
+	pages := docstest.Read(t, "docs/reference/output.md") + docstest.Read(t, "docs/reference/status.md") + docstest.Read(t, "docs/reference/check.md")
 	var headings []string
 	for line := range strings.SplitSeq(pages, "\n") {
 		if strings.HasPrefix(line, "#") {

@@ -34,7 +34,7 @@ const (
 // Only an administrator may create such a policy, because it can change any object of the cluster. So it belongs to the
 // hops and not to the repository of the policies that only refuse.
 func NewStackDefaults(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOption) (*apiextensions.CustomResource, error) {
-	policy, err := newAdmissionObject(ctx, name, DefaultsKind, defaultsSpec(), opts)
+	policy, err := newAdmissionObject(ctx, name, DefaultsKind, StackDefaultsSpec(), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func newAdmissionObject(
 	}, opts...)
 }
 
-// defaultsSpec returns the spec of the policy. With failurePolicy Fail, the API server rejects a Stack if the policy cannot be
-// evaluated, instead of storing an incomplete one.
-func defaultsSpec() pulumi.Map {
+// StackDefaultsSpec returns the spec of the policy of NewStackDefaults. It is plain data, which encoding/json can write. With
+// failurePolicy Fail, the API server rejects a Stack if the policy cannot be evaluated, instead of storing an incomplete one.
+func StackDefaultsSpec() pulumi.Map {
 	var variables pulumi.Array
 	for _, each := range [][2]string{
 		{"spec", `object.?spec.orValue(null) == null ? dyn({}) : dyn(object.spec)`},

@@ -41,23 +41,40 @@ type Policy struct {
 
 // policy creates the team's TenantPolicy.
 func (b *builder) policy() error {
-	given := b.args.Policy
+	if b.args.Policy == nil {
+		return nil
+	}
+	object, err := apiextensions.NewCustomResource(b.ctx, b.name+"-policy", &apiextensions.CustomResourceArgs{
+		ApiVersion:  pulumi.String(PolicyGroup + "/" + PolicyVersion),
+		Kind:        pulumi.String(PolicyKind),
+		Metadata:    b.metadata(PolicyName),
+		OtherFields: kubernetes.UntypedArgs{"spec": b.args.PolicySpec()},
+	}, b.inside()...)
+	b.allowed = []pulumi.Resource{object}
+	b.beforeSync = append(b.beforeSync, object)
+	return err
+}
+
+// PolicySpec returns the spec of the TenantPolicy that NewHop creates for the arguments, nil without a Policy. It is plain
+// data, which encoding/json can write, if every input of the arguments is.
+func (args *HopArgs) PolicySpec() pulumi.Map {
+	given := args.Policy
 	if given == nil {
 		return nil
 	}
 	names, prefixes := forms(given.Types)
 	spec := pulumi.Map{
-		"team":          pulumi.String(b.args.Account),
+		"team":          pulumi.String(args.Account),
 		"contact":       inputs.Or(given.Contact, pulumi.String("")),
 		"types":         pulumi.ToStringArray(given.Types),
 		"typeNames":     pulumi.ToStringArray(names),
 		"typePrefixes":  pulumi.ToStringArray(prefixes),
-		"accounts":      pulumi.ToStringArray(b.args.accountNames()),
+		"accounts":      pulumi.ToStringArray(args.accountNames()),
 		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
-		"sourceUrls":    append(pulumi.StringArray{b.args.Source.URL}, given.Sources...),
+		"sourceUrls":    append(pulumi.StringArray{args.Source.URL}, given.Sources...),
 		"context": pulumi.Map{
 			"name":       pulumi.String(handoff.TenantName),
-			"backendUrl": b.args.Context.BackendURL,
+			"backendUrl": args.Context.BackendURL,
 		},
 	}
 	if len(given.Orders) > 0 {
@@ -76,15 +93,7 @@ func (b *builder) policy() error {
 	if !inputs.Missing(given.Unfilled) {
 		spec["unfilled"] = given.Unfilled
 	}
-	object, err := apiextensions.NewCustomResource(b.ctx, b.name+"-policy", &apiextensions.CustomResourceArgs{
-		ApiVersion:  pulumi.String(PolicyGroup + "/" + PolicyVersion),
-		Kind:        pulumi.String(PolicyKind),
-		Metadata:    b.metadata(PolicyName),
-		OtherFields: kubernetes.UntypedArgs{"spec": spec},
-	}, b.inside()...)
-	b.allowed = []pulumi.Resource{object}
-	b.beforeSync = append(b.beforeSync, object)
-	return err
+	return spec
 }
 
 // forms returns every form in which a Program can write the given types: full names, and prefixes of names. Pulumi

@@ -55,6 +55,7 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 	}
 	t.Run("a cluster that fills in nothing", func(t *testing.T) { testUnfilled(t, c, team) })
 	t.Run("what a Stack leaves out", func(t *testing.T) { testDefaults(t, c) })
+	t.Run("what strata check says", func(t *testing.T) { testCheck(t, team) })
 	t.Run("every example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
 	t.Run("a program of a thousand resources", func(t *testing.T) { testLargeProgram(t, team) })

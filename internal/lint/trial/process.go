@@ -23,6 +23,8 @@ type request struct {
 	Limits Limits
 	// Sync is the spec of a Kustomization as JSON, nil for a check.
 	Sync []byte
+	// Objects requests the objects of the build, too.
+	Objects bool
 }
 
 // message is a message of the process: it needs a path of the repository, or it returns its result.
@@ -32,6 +34,8 @@ type message struct {
 	Path     string
 	Problems []lint.Problem
 	Built    Built
+	Objects  []Object
+	Read     []string
 }
 
 // need is the kind of data that the process needs about a path.

@@ -126,7 +126,7 @@ func judge(folder string, repository fs.FS, asked request) (message, error) {
 	}
 	name, _ := spec["path"].(string)
 	name = path.Join("/", name)
-	made, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec)
+	made, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec, asked.Objects)
 	switch {
 	case err != nil:
 		// The build fails in the same way in the cluster.
@@ -136,7 +136,11 @@ func judge(folder string, repository fs.FS, asked request) (message, error) {
 	case made.bytes > asked.Limits.Bytes:
 		return problem("Folder ."+name, fmt.Sprintf("builds %d MB, more than the limit of %d MB", made.bytes>>20, asked.Limits.Bytes>>20)), nil
 	}
-	return message{Built: Built{Unlisted: made.unlisted}}, nil
+	answer := message{Built: Built{Unlisted: made.unlisted}}
+	if asked.Objects {
+		answer.Objects, answer.Read = made.all, made.read
+	}
+	return answer, nil
 }
 
 // failure returns the error of a build without the folder of the artifact, and with the line of the file if the file is not
@@ -155,18 +159,26 @@ func problem(file, reason string) message {
 	return message{Problems: []lint.Problem{{File: file, Reason: reason}}}
 }
 
-// result describes a build: the number of its objects, the size of their YAML, and the manifests that it does not read.
+// result describes a build: the number of its objects, the size of their YAML, the manifests that it does not read, the
+// objects, and the files that it reads.
 type result struct {
 	objects  int
 	bytes    int64
 	unlisted []string
+	all      []Object
+	read     []string
 }
 
 // build builds a folder as kustomize-controller does.
-func build(artifact, folder string, spec map[string]any) (result, error) {
+func build(artifact, folder string, spec map[string]any, trace bool) (result, error) {
 	sync := unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	if _, err := kustomize.NewGenerator(artifact, sync).WriteFile(folder); err != nil {
 		return result{}, err
+	}
+	if trace {
+		if err := traced(folder); err != nil {
+			return result{}, err
+		}
 	}
 	// This is kustomize.SecureBuild without remote bases, with a file system that remembers the files that it reads.
 	secure, err := securefs.MakeFsOnDiskSecure(artifact)
@@ -182,6 +194,15 @@ func build(artifact, folder string, spec map[string]any) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	unlisted, err := read.unread(artifact)
-	return result{objects: built.Size(), bytes: int64(len(text)), unlisted: unlisted}, err
+	made := result{objects: built.Size(), bytes: int64(len(text))}
+	if made.unlisted, err = read.unread(artifact); err != nil {
+		return result{}, err
+	}
+	if made.read, err = read.within(artifact); err != nil {
+		return result{}, err
+	}
+	if trace {
+		made.all, err = objects(built, artifact, folder)
+	}
+	return made, err
 }
