@@ -1,0 +1,64 @@
+package catalogue_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/catalogue"
+)
+
+func TestAFolderOfTheRepositoryComesBeforeStratasEntry(t *testing.T) {
+	const own = "apiVersion: strata/v1\nkind: CatalogueEntry\nnames: {kind: Database, plural: databases}\ndescription: Our own.\nspec: {type: object}\n"
+	file := func(path, content string) func(string) error {
+		return func(dir string) error {
+			target := filepath.Join(dir, path)
+			if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(target, []byte(content), 0o600)
+		}
+	}
+	for name, test := range map[string]struct {
+		write func(dir string) error
+		own   bool
+		want  string // in the description or the error
+	}{
+		"no folder: Strata's":         {func(dir string) error { return os.RemoveAll(dir) }, false, "A MySQL database"},
+		"another folder: Strata's":    {file("queue/entry.yaml", own), false, "A MySQL database"},
+		"its own folder":              {file("database/entry.yaml", own), true, "Our own."},
+		"a folder without its schema": {file("database/program.yaml", own), true, "create catalogue/database/entry.yaml"},
+		"a file in place of a folder": {file("database", own), false, "catalogue/database is no folder"},
+		"a link to another folder":    {func(dir string) error { return os.Symlink("/etc", filepath.Join(dir, "database")) }, false, "catalogue/database is no folder"},
+		"a schema that never ends": {func(dir string) error {
+			return os.Symlink("/dev/zero", filepath.Join(entryFolder(dir), "entry.yaml"))
+		}, false, "catalogue/database/entry.yaml is no file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := test.write(dir); err != nil {
+				t.Fatal(err)
+			}
+			set, said := catalogue.In(dir), ""
+			if entry, err := set.Load("database"); err == nil {
+				said = entry.Description
+			} else {
+				said = err.Error()
+			}
+			if own, _ := set.Own("database"); own != test.own || !strings.Contains(said, test.want) || strings.Contains(said, "\n") {
+				t.Errorf("own is %v, and the entry or the error %q, want %q", own, said, test.want)
+			}
+		})
+	}
+	if _, err := catalogue.In(t.TempDir()).Load("../database"); err == nil {
+		t.Error("a name leads out of the folder")
+	}
+}
+
+// entryFolder creates the folder of the entry database, and returns it.
+func entryFolder(dir string) string {
+	folder := filepath.Join(dir, "database")
+	_ = os.Mkdir(folder, 0o700) // The caller's write fails without it.
+	return folder
+}
