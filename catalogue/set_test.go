@@ -62,3 +62,17 @@ func entryFolder(dir string) string {
 	_ = os.Mkdir(folder, 0o700) // The caller's write fails without it.
 	return folder
 }
+
+// mostOrderLines is the number of lines that a team writes at most for a database, with the line in its kustomization.yaml.
+const mostOrderLines = 10
+
+func TestAnOrderOfADatabaseIsShort(t *testing.T) {
+	entry, err := catalogue.Load(catalogue.Files, "database")
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, err := entry.Order("orders", map[string]string{"engine": "mysql", "size": "small", "onDelete": "keep"})
+	if lines := strings.Count(string(order), "\n") + 1; err != nil || lines > mostOrderLines {
+		t.Errorf("a team writes %d lines, want at most %d, error %v:\n%s", lines, mostOrderLines, err, order)
+	}
+}
