@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,9 +32,15 @@ func TestAFolderOfTheRepositoryComesBeforeStratasEntry(t *testing.T) {
 		"a folder without its schema": {file("database/program.yaml", own), true, "create catalogue/database/entry.yaml"},
 		"a file in place of a folder": {file("database", own), false, "catalogue/database is no folder"},
 		"a link to another folder":    {func(dir string) error { return os.Symlink("/etc", filepath.Join(dir, "database")) }, false, "catalogue/database is no folder"},
+		"a link in place of all entries": {func(dir string) error {
+			return errors.Join(os.Remove(dir), os.Symlink("/etc", dir))
+		}, false, "is no folder: the platform's own entries are folders in it"},
 		"a schema that never ends": {func(dir string) error {
 			return os.Symlink("/dev/zero", filepath.Join(entryFolder(dir), "entry.yaml"))
 		}, false, "catalogue/database/entry.yaml is no file"},
+		"a Program that never ends": {func(dir string) error {
+			return errors.Join(file("database/entry.yaml", own)(dir), os.Symlink("/dev/zero", filepath.Join(dir, "database", "program.yaml")))
+		}, false, "catalogue/database/program.yaml is no file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
