@@ -66,16 +66,13 @@ const (
 // status returns the state of the supervisor and its programs. It checks the cluster's readiness.
 func (s *supervisor) status(ctx context.Context) (Status, error) {
 	ports, err := s.Home.Ports()
-	if err != nil {
-		return Status{}, err
-	}
 	status := Status{
 		Home: s.Home.Dir(), Version: buildinfo.Version, Pid: os.Getpid(), StartedAt: s.began, MemoryBytes: process.Memory(os.Getpid()),
 		Stopping: s.ctx.Err() != nil, GoogleURL: s.googleURL, GitURL: s.gitURL, Ports: ports,
 	}
 	s.cluster.describe(ctx, &status)
 	status.Processes = append(append(status.Processes, s.databases.States()...), s.cluster.pods.States()...)
-	return status, nil
+	return status, err
 }
 
 // describe fills in the cluster's part of the status.
