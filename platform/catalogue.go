@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -40,26 +40,34 @@ var errUpstreamCatalogue = errors.New("teams.yaml has a catalogue, and upstream'
 type offers struct {
 	entries  []*catalogue.Entry
 	settings map[string]teams.Offer
+	// stratas are the names of the entries that Strata's repository contains, and not the platform's.
+	stratas []string
 }
 
-// loadOffers reads the entries that teams.yaml names. A folder next to teams.yaml comes before Strata's own entries. An
-// organisation's repository needs the folder of each entry, because Flux applies the Program from there.
+// loadOffers reads the entries that teams.yaml names, from folder or from Strata. Flux applies the Program of an entry in folder
+// from the platform repository, and that of an entry of Strata's from the commit that strata.yaml pins. A clone of Strata pins
+// no commit, so it needs the folder.
 func loadOffers(list []teams.Offer, folder string, upstream, organisation bool) (offers, error) {
 	found := offers{settings: map[string]teams.Offer{}}
 	if len(list) > 0 && upstream {
 		return found, errUpstreamCatalogue
 	}
+	known := catalogue.In(folder)
 	for _, offer := range list {
-		var from fs.FS = catalogue.Files
-		if own := os.DirFS(folder); isEntry(own, offer.Name) {
-			from = own
-		} else if organisation {
-			return found, fmt.Errorf("teams.yaml offers %s, but %s has no %s/%s: copy the folder %s/%s of Strata's repository into yours, or write an entry",
-				offer.Name, folder, offer.Name, catalogue.EntryFile, catalogue.Folder, offer.Name)
-		}
-		entry, err := catalogue.Load(from, offer.Name)
+		entry, err := known.Load(offer.Name)
 		if err != nil {
 			return found, err
+		}
+		own, err := known.Own(offer.Name)
+		if err != nil {
+			return found, err
+		}
+		if !own && !organisation {
+			return found, fmt.Errorf("teams.yaml offers %s, but %s does not exist: restore the folder with git, or remove the entry from teams.yaml",
+				offer.Name, filepath.Join(folder, offer.Name))
+		}
+		if !own {
+			found.stratas = append(found.stratas, offer.Name)
 		}
 		found.entries = append(found.entries, entry)
 		found.settings[offer.Name] = offer
@@ -67,9 +75,22 @@ func loadOffers(list []teams.Offer, folder string, upstream, organisation bool) 
 	return found, nil
 }
 
-func isEntry(folder fs.FS, name string) bool {
-	_, err := fs.Stat(folder, name+"/"+catalogue.EntryFile)
-	return err == nil
+// source returns the repository with the Program of an entry. A push to the platform repository changes an entry at once;
+// Strata's entries change only with the pinned commit.
+func (o offers) source(config Config, pinned pins.Pins, team teams.Team) hop.Source {
+	source := hop.Source{Path: pulumi.String(team.Path), Folders: []string{catalogue.Folder}, Interval: pulumi.String(config.Interval)}
+	username, password := config.PlatformUsername, config.PlatformPassword
+	if slices.Contains(o.stratas, team.Offer) {
+		source.URL, source.Branch, source.Commit = pulumi.String(config.StrataURL), pulumi.String(pinned.Branch()), pulumi.String(pinned.Sync.Commit)
+		username, password = config.StrataUsername, config.StrataPassword
+	} else {
+		source.URL, source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
+		source.Webhook = config.hasReceivers()
+	}
+	if username != "" {
+		source.Username, source.Password = pulumi.String(username), password.Input()
+	}
+	return source
 }
 
 // CatalogueRoles returns the rules of each ClusterRole that the catalogue adds, by its name. Its rules for RoleOperator

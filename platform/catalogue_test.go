@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +23,27 @@ const offered = "catalogue: [{name: database, perTeam: 3}]\n"
 // withCatalogue returns the engine of a platform that offers the entry database to team web.
 func withCatalogue(t *testing.T, edit func(*platform.Config)) *pulumitest.Engine {
 	t.Helper()
-	engine := withTeams(t, "- name: web\n"+offered, edit)
+	engine := withTeams(t, "- name: web\n"+offered, func(c *platform.Config) {
+		copyEntries(t, c)
+		if edit != nil {
+			edit(c)
+		}
+	})
 	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web", "catalogue-database")
 	return engine
+}
+
+// copyEntries gives the platform's repository the folders of Strata's entries, as a clone of Strata has them.
+func copyEntries(t *testing.T, c *platform.Config) {
+	t.Helper()
+	if err := os.CopyFS(ownEntries(c), catalogue.Files); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ownEntries returns the folder with the platform's own entries.
+func ownEntries(c *platform.Config) string {
+	return filepath.Join(filepath.Dir(c.TeamsFile), catalogue.Folder)
 }
 
 func TestAnOfferedEntryGetsItsKindAndAHopFromThePlatformRepository(t *testing.T) {
@@ -40,17 +59,61 @@ func TestAnOfferedEntryGetsItsKindAndAHopFromThePlatformRepository(t *testing.T)
 			t.Errorf("%s of the kind is %v, want %s", path, got, want)
 		}
 	}
-	for _, r := range engine.All() {
-		if strings.HasSuffix(r.Type, ":GitRepository") && r.Name == "team-catalogue-database-source-repository" {
-			url, _ := pulumitest.Plain(t, r.Inputs, "spec.url")
-			folder, _ := pulumitest.Plain(t, r.Inputs, "spec.sparseCheckout[0]")
-			if url != "https://git.example.com/platform.git" || folder != "catalogue" {
-				t.Errorf("Flux fetches folder %v of %v", folder, url)
+	expect(t, engine.Get(t, sourceType, entrySource), map[string]any{
+		"spec.url": "https://git.example.com/platform.git", "spec.ref.branch": "main", "spec.sparseCheckout[0]": "catalogue",
+	})
+}
+
+// entrySource is the name of the source of the entry database.
+const entrySource = "team-catalogue-database-source-repository"
+
+func TestAnOrganisationOffersStratasEntryWithoutACopy(t *testing.T) {
+	organisation := func(edit func(*platform.Config)) *pulumitest.Engine {
+		return withCatalogue(t, func(c *platform.Config) {
+			if err := os.RemoveAll(ownEntries(c)); err != nil {
+				t.Fatal(err)
 			}
-			return
-		}
+			c.Target, c.StrataFile = "local", pinnedFile(t, pinnedCommit)
+			c.StrataUsername, c.StrataPassword = "reader", "canary-strata"
+			edit(c)
+		})
 	}
-	t.Error("the entry has no source")
+	t.Run("from the pinned commit", func(t *testing.T) {
+		engine := organisation(func(*platform.Config) {})
+		if err := run(engine); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, engine.Get(t, sourceType, entrySource), map[string]any{
+			"spec.url": "https://git.example.com:8443/strata", "spec.ref.branch": "sync/v0.3.0", "spec.ref.commit": pinnedCommit,
+			"spec.sparseCheckout[0]": "catalogue",
+		})
+		expect(t, engine.Get(t, kustomizationType, "team-catalogue-database-sync-kustomization"), map[string]any{
+			"spec.path": "./catalogue/database", "spec.serviceAccountName": "catalogue-database", "metadata.namespace": "team-catalogue-database",
+		})
+	})
+	t.Run("unless it has a folder of its own", func(t *testing.T) {
+		engine := organisation(func(c *platform.Config) { copyEntries(t, c) })
+		if err := run(engine); err != nil {
+			t.Fatal(err)
+		}
+		source := engine.Get(t, sourceType, entrySource)
+		expect(t, source, map[string]any{"spec.url": "https://git.example.com/platform.git", "spec.ref.branch": "main"})
+		if ref := fmt.Sprint(source.Inputs["spec"]); strings.Contains(ref, "commit") {
+			t.Errorf("the own folder is pinned to a commit: %s", ref)
+		}
+	})
+}
+
+func TestACloneWithoutTheFolderOfAnEntryDoesNotOfferIt(t *testing.T) {
+	err := run(withCatalogue(t, func(c *platform.Config) {
+		c.Target = "local"
+		if err := os.RemoveAll(ownEntries(c)); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	if err == nil || !strings.Contains(err.Error(), "catalogue/database does not exist: restore the folder with git, or remove the entry from teams.yaml") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestOnlyAnEntryMayUseTheNamesOfAllTeams(t *testing.T) {

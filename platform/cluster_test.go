@@ -63,7 +63,10 @@ func newClusterWith(t *testing.T, target, fields string) *cluster {
 	c.create(t, "{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}")
 	// Team api separates its Stacks and sources from its workloads.
 	engine := withTeams(t, "- name: web\n- {name: api, may: [workloads], accounts: [{name: infra, may: [stacks, sources], path: ./infra}]}\n"+fields,
-		func(config *platform.Config) { config.Target = target })
+		func(config *platform.Config) {
+			config.Target = target
+			copyEntries(t, config)
+		})
 	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web", "api", "catalogue-database")
 	if err := run(engine); err != nil {
 		t.Fatal(err)

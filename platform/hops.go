@@ -5,15 +5,15 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/teams"
 )
 
 // newHop creates a team's hop from teams.yaml, the configuration and the context of layer 1.
 func newHop(
-	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, offers offers, opts ...pulumi.ResourceOption,
+	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, offers offers, pinned pins.Pins, opts ...pulumi.ResourceOption,
 ) (*hop.Hop, error) {
 	tenant := bootstrap.Tenants[team.Name]
 	args := limits(config, team, offers)
@@ -37,13 +37,7 @@ func newHop(
 		args.Policy.Unfilled = pulumi.String(text)
 	}
 	if team.Offer != "" {
-		// An entry of the catalogue: Flux applies its Program from the platform's repository, and the Program creates resources
-		// with the names of the teams that order.
-		args.Source.URL, args.Source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
-		args.Source.Folders = []string{catalogue.Folder}
-		if config.PlatformUsername != "" {
-			args.Source.Username, args.Source.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
-		}
+		args.Source = offers.source(config, pinned, team)
 	}
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()

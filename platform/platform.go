@@ -111,7 +111,7 @@ func Program(ctx *pulumi.Context) error {
 	before = append(before, syncs...)
 	made := pulumi.Map{}
 	for _, team := range all {
-		hop, err := newHop(ctx, config, bootstrap, team, offers, pulumi.Provider(cluster), pulumi.DependsOn(before))
+		hop, err := newHop(ctx, config, bootstrap, team, offers, pinned, pulumi.Provider(cluster), pulumi.DependsOn(before))
 		if err != nil {
 			return err
 		}

@@ -106,6 +106,8 @@ type Source struct {
 	URL pulumi.StringInput
 	// Branch is the branch that Flux applies. Required.
 	Branch pulumi.StringInput
+	// Commit is the commit of Branch that Flux applies; nil means the latest.
+	Commit pulumi.StringInput
 	// Path is the folder that Flux applies. Required.
 	Path pulumi.StringInput
 	// Folders are the folders of the repository that Flux fetches; none means all.

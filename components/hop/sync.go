@@ -15,8 +15,8 @@ func (b *builder) sync() error {
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
 		Origin: fluxcd.Git{
-			URL: b.args.Source.URL, Branch: b.args.Source.Branch, Username: b.args.Source.Username, Password: b.args.Source.Password,
-			SparseCheckout: b.args.Source.Folders,
+			URL: b.args.Source.URL, Branch: b.args.Source.Branch, Commit: b.args.Source.Commit,
+			Username: b.args.Source.Username, Password: b.args.Source.Password, SparseCheckout: b.args.Source.Folders,
 		},
 		Interval: b.args.Source.Interval,
 		// The labels let admission policies keep the team from changing these Secrets. The team may change its other

@@ -42,9 +42,13 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	about := p.About()
+	identities := "a Google identity for each team (" + strings.Join(names, ", ") + ")"
+	if len(names) == 0 {
+		identities = "no team yet: `" + about.Call("team add NAME") + "` adds one"
+	}
 	lines := []string{
-		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s, a Google identity for each team (%s)",
-			about.Engineer, path.Base(text(first, handoff.OutputCluster)), instance, strings.Join(names, ", ")),
+		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s, %s",
+			about.Engineer, path.Base(text(first, handoff.OutputCluster)), instance, identities),
 		fmt.Sprintf("2 platform   as the cluster's administrator, without any cloud rights: Flux %s, the account platform, a hop for each team",
 			text(second, platform.OutputFluxVersion)),
 		"3 sync       as the account platform: " + about.Operator,

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
 // Lock prevents other commands from changing this platform until the caller calls release or this process ends, even
@@ -33,4 +35,17 @@ func (p *Platform) Stop(ctx context.Context) error {
 	}
 	defer release()
 	return p.client.Stop(ctx)
+}
+
+// stopOther stops the programs of the home if a strata of another version has started them: its node runs only the operator of
+// its own version. It reports whether it has stopped them. The caller has the lock.
+func (p *Platform) stopOther(ctx context.Context) (bool, error) {
+	running, err := p.client.Status(ctx)
+	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Version == buildinfo.Version {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, p.client.Stop(ctx)
 }

@@ -90,12 +90,21 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 			return "", tools.Ensure(ctx, p.Toolchain, show, tools.All()...)
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
+			if !repositories {
+				running, err := p.Start(ctx)
+				return running.GoogleURL, err
+			}
+			stopped, err := p.stopOther(ctx)
+			if err != nil {
+				return "", err
+			}
 			running, err := p.Start(ctx)
 			if err != nil {
 				return "", err
 			}
-			if repositories {
-				p.startClusterEarly(ctx)
+			p.startClusterEarly(ctx)
+			if stopped {
+				return running.GoogleURL + ", restarted by this version of strata", nil
 			}
 			return running.GoogleURL, nil
 		}},

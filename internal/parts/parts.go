@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/examples"
 	"github.com/strata-platform/strata/operator/config"
 	"github.com/strata-platform/strata/sync"
@@ -27,10 +28,10 @@ type Tree struct {
 	commit string
 }
 
-// Sync returns layer 3 of this program: sync/ and operator/config/ without Go files.
+// Sync returns layer 3 of this program: sync/ and operator/config/ without Go files, and the entries of catalogue/.
 func Sync() (Tree, error) {
 	files := map[string][]byte{}
-	for folder, from := range map[string]fs.FS{"sync": sync.Files, "operator/config": config.Files} {
+	for folder, from := range map[string]fs.FS{"sync": sync.Files, "operator/config": config.Files, catalogue.Folder: catalogue.Files} {
 		err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -83,7 +83,7 @@ func appTeam(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(os.Symlink(self, filepath.Join(dir, "kubectl")))
 		command := inShell(ts, strings.Replace(shell(t, dir), "git clone", "cd \"$TMPDIR\"\ngit clone", 1))
 		command.Env = append(command.Env,
-			"REPOSITORY="+clone[2], "TMPDIR="+t.TempDir(), "PATH="+dir+string(os.PathListSeparator)+ts.Getenv("PATH"),
+			"REPOSITORY="+clone[2], "EXAMPLES="+filepath.Join(root, "examples"), "TMPDIR="+t.TempDir(), "PATH="+dir+string(os.PathListSeparator)+ts.Getenv("PATH"),
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0="+clone[1],
 			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 		)

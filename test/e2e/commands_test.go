@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/container/v1"
@@ -66,29 +63,6 @@ func expect(ts *testscript.TestScript, neg bool, err error, refused func(error) 
 	default:
 		ts.Logf("denied: %v", err)
 	}
-}
-
-// MySQL's error numbers for a denied login.
-const (
-	mysqlDatabaseAccessDenied = 1044
-	mysqlAccessDenied         = 1045
-	mysqlUnknownDatabase      = 1049
-	mysqlUnknownError         = 1105
-)
-
-func refusedByMySQL(err error) bool {
-	var refusal *mysqldriver.MySQLError
-	if !errors.As(err, &refusal) {
-		return false
-	}
-	switch refusal.Number {
-	case mysqlDatabaseAccessDenied, mysqlAccessDenied, mysqlUnknownDatabase:
-		return true
-	case mysqlUnknownError:
-		// Dolt returns the message of 1044 for a database that a user may not use, but not the number.
-		return strings.HasPrefix(refusal.Message, "Access denied for user ")
-	}
-	return false
 }
 
 func refusedByGoogle(err error) bool {
@@ -171,40 +145,6 @@ func clientOf(kubeconfig string) (kubernetes.Interface, error) {
 		return nil, err
 	}
 	return kubernetes.NewForConfig(config)
-}
-
-// mysql: mysql HOST PORT USER PASSWORD DATABASE — logs in with a MySQL client and writes and reads a row.
-func mysql(ts *testscript.TestScript, neg bool, args []string) {
-	expect(ts, neg, tryMySQL(ts, args), refusedByMySQL)
-}
-
-func tryMySQL(_ *testscript.TestScript, args []string) error {
-	config := mysqldriver.NewConfig()
-	config.Net, config.Addr = "tcp", net.JoinHostPort(args[0], args[1])
-	config.User, config.Passwd, config.DBName = args[2], args[3], args[4]
-	config.AllowNativePasswords = true
-	connector, err := mysqldriver.NewConnector(config)
-	if err != nil {
-		return err
-	}
-	db := sql.OpenDB(connector)
-	defer db.Close()
-	for _, statement := range []string{
-		"CREATE TABLE IF NOT EXISTS e2e (n INT PRIMARY KEY)",
-		"REPLACE INTO e2e VALUES (42)",
-	} {
-		if _, err := db.Exec(statement); err != nil {
-			return err
-		}
-	}
-	var n int
-	if err := db.QueryRow("SELECT n FROM e2e").Scan(&n); err != nil {
-		return err
-	}
-	if n != 42 {
-		return fmt.Errorf("read %d, want 42", n)
-	}
-	return nil
 }
 
 // createGoogleCluster: gcluster FILE — tries to create a GKE cluster with the identity in $GOOGLE_CREDENTIALS, at the

@@ -81,6 +81,7 @@ func params(dir string) testscript.Params {
 			"secret":      secret,
 			"read":        read,
 			"mysql":       mysql,
+			"row":         row,
 			"gcluster":    createGoogleCluster,
 			"noprocesses": noProcesses,
 			"cloudempty":  cloudEmpty,

@@ -20,8 +20,9 @@ import (
 	"github.com/strata-platform/strata/test/long"
 )
 
-// TestAMachineWithoutGoRunsARelease builds a release from two clones of one commit, which must give the same files. With the
-// command and the tools of the release, and without Go and a cache, it creates and deletes a platform.
+// TestAMachineWithoutGoRunsARelease builds a release from two clones of one commit, which must give the same files. On a machine
+// without Go and a cache, the release says what is missing, fetches its tools, and then takes a new user through
+// docs/organisation.md.
 func TestAMachineWithoutGoRunsARelease(t *testing.T) {
 	long.Test(t)
 	if testing.Short() {
@@ -55,9 +56,6 @@ func TestAMachineWithoutGoRunsARelease(t *testing.T) {
 	if report := m.doctor(t); !slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool { return f.Check == "go" && f.Level == doctor.Note }) {
 		t.Errorf("with the tools, doctor says %+v", report)
 	}
-	mustRun(t, m.command(t, "up"))
-	mustRun(t, m.command(t, "status"))
-	mustRun(t, m.command(t, "down", "--purge", "--yes"))
 	var list []toolchain.Status
 	if err := json.Unmarshal(mustRun(t, m.command(t, "toolchain", "list", "-o", "json")), &list); err != nil {
 		t.Fatal(err)
@@ -67,6 +65,7 @@ func TestAMachineWithoutGoRunsARelease(t *testing.T) {
 			t.Errorf("%+v was not fetched", tool)
 		}
 	}
+	m.walk(t, newer(t, two))
 }
 
 // release builds a release for this platform in a clone, and returns its folder.

@@ -14,10 +14,10 @@ import (
 
 // sharedScripts run one after the other on one platform, in this order. Each brings the platform up, which takes little
 // time if it is up already, and leaves it ready for the next.
-var sharedScripts = []string{"platform-team", "chain", "status", "app-team", "team", "crossing", "climb", "down"}
+var sharedScripts = []string{"platform-team", "chain", "status", "app-team", "user", "team", "crossing", "climb", "down"}
 
-// TestSharedPlatform runs scripts on one platform, from an empty home until down. Run a single script with
-// `go test ./test/e2e -run TestSharedPlatform/NAME`.
+// TestSharedPlatform runs scripts on one platform, in an organisation's repository, from an empty home until down. Run a single
+// script with `go test ./test/e2e -run TestSharedPlatform/NAME`.
 func TestSharedPlatform(t *testing.T) {
 	long.Test(t)
 	if testing.Short() {
@@ -38,20 +38,30 @@ func TestSharedPlatform(t *testing.T) {
 	testscript.RunT(script{T: t, sequential: true}, scripts)
 }
 
-// newSharedPlatform returns a platform with a clone of Strata's repository, in which scripts commit.
+// newSharedPlatform returns a platform with an organisation's repository, as strata init makes it, with the team web. The scripts
+// commit there. TestTheTour runs in a clone of Strata.
 func newSharedPlatform(t *testing.T) platform {
 	t.Helper()
 	p := platform{dir: stratatest.NewWithTools(t).Dir}
-	p.root = filepath.Join(p.dir, "clone")
+	p.root = filepath.Join(p.dir, "acme")
 	if err := os.Mkdir(filepath.Join(p.dir, ".tmp"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := cloneTo(p.root); err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{"user.name": "Ada", "user.email": "ada@example.com"} {
-		if out, err := exec.CommandContext(t.Context(), "git", "-C", p.root, "config", name, value).CombinedOutput(); err != nil {
-			t.Fatalf("configure git: %v: %s", err, out)
+	strata := filepath.Join(strataDir, "strata")
+	for _, command := range [][]string{
+		{strata, "init", p.root, "--module-source", root},
+		{"git", "-C", p.root, "config", "user.name", "Ada"},
+		{"git", "-C", p.root, "config", "user.email", "ada@example.com"},
+		{"git", "-C", p.root, "commit", "--quiet", "--message", "Begin with Strata"},
+		{strata, "team", "add", "web", "--commit"},
+	} {
+		run := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		run.Dir, run.Env = p.dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "STRATA_HOME="+filepath.Join(p.dir, "home"))
+		if command[1] == "team" {
+			run.Dir = p.root
+		}
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", command, err, out)
 		}
 	}
 	return p

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +69,7 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
 		repository := team.Name
+		// An entry that is Strata's own has a source with another branch, for which this head says nothing.
 		if team.Offer != "" {
 			repository = Platform
 		}
@@ -85,7 +87,7 @@ func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(f
 	if err := r.Create(ctx, Platform); err != nil {
 		return err
 	}
-	if err := r.pushPlatform(ctx, warn); err != nil {
+	if err := r.pushPlatform(ctx, list, warn); err != nil {
 		return err
 	}
 	if err := r.pushLayer3(ctx); err != nil {
@@ -122,21 +124,26 @@ func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error 
 	return r.writeGitCredentials(accounts)
 }
 
-// pushPlatform pushes the current commit of the clone. It never overwrites commits that others pushed.
-func (r Repositories) pushPlatform(ctx context.Context, warn func(format string, args ...any)) error {
+// pushPlatform pushes the current commit of the clone, and warns of changes that Flux would not see. It never overwrites commits that others pushed.
+func (r Repositories) pushPlatform(ctx context.Context, list []teams.Team, warn func(format string, args ...any)) error {
 	if err := r.checkCommit(ctx); err != nil {
 		return fmt.Errorf("push %s as the platform repository: %w", r.Root, err)
 	}
-	folders, names := platform.SyncFolders(), "sync/ or operator/config/"
+	folders := platform.SyncFolders()
 	if r.Layer3 != nil {
-		folders, names = folders[:1], "sync/"
+		folders = folders[:1]
+	}
+	for _, team := range list {
+		if team.Offer != "" {
+			folders = append(folders, path.Clean(team.Path))
+		}
 	}
 	changed, err := r.git(ctx, r.Root, append([]string{"status", "--porcelain", "--"}, folders...)...)
 	if err != nil {
 		return err
 	}
 	if changed != "" {
-		warn("%s has changes that are not committed: Flux applies the last commit", names)
+		warn("%s/ has changes that are not committed: Flux applies the last commit", strings.Join(folders, "/ or "))
 	}
 	report, err := r.git(ctx, r.Root, "push", "--porcelain", r.Address(Platform), "HEAD:refs/heads/"+gitserver.Branch)
 	if err != nil && strings.Contains(report, "[rejected]") {

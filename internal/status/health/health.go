@@ -133,7 +133,11 @@ func behind(g *graph.Graph, o *graph.Object) string {
 	}
 	switch o.Kind {
 	case "GitRepository":
-		if head := g.Scope.Heads[o.Namespace+"/"+o.Name]; head != "" && head != o.Text("status", "artifact", "revision") {
+		head := g.Scope.Heads[o.Namespace+"/"+o.Name]
+		if team, _ := g.Scope.Team(o.Namespace); team.Offer != "" && !strings.HasPrefix(head, o.Text("spec", "ref", "branch")+"@") {
+			break // An entry of the catalogue that comes from Strata's repository, and not from the platform's.
+		}
+		if head != "" && head != o.Text("status", "artifact", "revision") {
 			return "the latest commit, " + graph.ShortRevision(head) + ", is not fetched yet"
 		}
 	case "Kustomization":

@@ -4,8 +4,6 @@ package cataloguecmd
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,8 +40,7 @@ var errLint = errors.New("the catalogue has problems: correct the files that the
 
 // entries are the entries that a platform knows.
 type entries struct {
-	// own is the folder in the repository.
-	own fs.FS
+	catalogue.Set
 	// offered are the entries of teams.yaml.
 	offered map[string]teams.Offer
 }
@@ -57,23 +54,11 @@ func (o commands) open() (entries, error) {
 	if err != nil {
 		return entries{}, err
 	}
-	found := entries{own: os.DirFS(filepath.Join(root, catalogue.Folder)), offered: map[string]teams.Offer{}}
+	found := entries{Set: catalogue.In(filepath.Join(root, catalogue.Folder)), offered: map[string]teams.Offer{}}
 	for _, offer := range file.Catalogue {
 		found.offered[offer.Name] = offer
 	}
 	return found, nil
-}
-
-// names returns the names of all entries, sorted. An entry of the repository and one of Strata with the same name count once.
-func (e entries) names() ([]string, error) {
-	own, err := catalogue.List(e.own)
-	if err != nil {
-		return nil, err
-	}
-	stratas, err := catalogue.List(catalogue.Files)
-	all := slices.Concat(own, stratas)
-	slices.Sort(all)
-	return slices.Compact(all), err
 }
 
 // kinds returns the kinds of all entries.
@@ -82,38 +67,30 @@ func (o commands) kinds() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := all.names()
+	names, err := all.Names()
 	if err != nil {
 		return nil, err
 	}
 	var kinds []string
 	for _, name := range names {
-		if entry, err := all.load(name); err == nil {
+		if entry, err := all.Load(name); err == nil {
 			kinds = append(kinds, entry.Names.Kind)
 		}
 	}
 	return kinds, nil
 }
 
-// from returns the folder that has an entry: the repository's, or Strata's own.
-func (e entries) from(name string) fs.FS {
-	if own, err := catalogue.List(e.own); err == nil && slices.Contains(own, name) {
-		return e.own
-	}
-	return catalogue.Files
-}
-
-// load returns an entry by its name or its kind: the name is the kind in lower case.
-func (e entries) load(kind string) (*catalogue.Entry, error) {
+// find returns an entry by its name or its kind: the name is the kind in lower case.
+func (e entries) find(kind string) (*catalogue.Entry, error) {
 	name := strings.ToLower(kind)
-	names, err := e.names()
+	names, err := e.Names()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Contains(names, name) {
 		return nil, fmt.Errorf("the catalogue has no entry %q: its entries are %s", kind, strings.Join(names, ", "))
 	}
-	return catalogue.Load(e.from(name), name)
+	return e.Load(name)
 }
 
 // Order returns the command order.
@@ -140,7 +117,7 @@ needs no running platform. strata catalogue show lists the fields and the keys o
 		if err != nil {
 			return err
 		}
-		entry, err := all.load(args[0])
+		entry, err := all.find(args[0])
 		if err != nil {
 			return o.Usage(err)
 		}

@@ -40,13 +40,13 @@ func (o commands) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := all.names()
+			names, err := all.Names()
 			if err != nil {
 				return err
 			}
 			found := []Listed{}
 			for _, name := range names {
-				entry, err := all.load(name)
+				entry, err := all.Load(name)
 				if err != nil {
 					return err
 				}
@@ -93,7 +93,7 @@ func (o commands) show() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e, err := all.load(args[0])
+			e, err := all.find(args[0])
 			if err != nil {
 				return o.Usage(err)
 			}
@@ -144,11 +144,11 @@ func (o commands) lint() *cobra.Command {
 				return err
 			}
 			found := Linted{Problems: []string{}}
-			if found.Entries, err = all.names(); err != nil {
+			if found.Entries, err = all.Names(); err != nil {
 				return err
 			}
 			for _, name := range found.Entries {
-				found.Problems = append(found.Problems, catalogue.Lint(all.from(name), name)...)
+				found.Problems = append(found.Problems, all.Lint(name)...)
 			}
 			for _, name := range slices.Sorted(maps.Keys(all.offered)) {
 				if !slices.Contains(found.Entries, name) {

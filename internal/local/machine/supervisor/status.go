@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
@@ -13,8 +14,9 @@ const readyTimeout = 2 * time.Second
 
 // Status describes a supervisor and its programs.
 type Status struct {
-	// Home is the path of the home.
-	Home string `json:"home"`
+	// Home is the path of the home. Version is the version of strata that runs it, which is also that of the operator.
+	Home    string `json:"home"`
+	Version string `json:"version"`
 	// Pid, StartedAt and MemoryBytes describe the supervisor's own process. MemoryBytes is its resident memory.
 	Pid         int       `json:"pid"`
 	StartedAt   time.Time `json:"startedAt"`
@@ -64,17 +66,13 @@ const (
 // status returns the state of the supervisor and its programs. It checks the cluster's readiness.
 func (s *supervisor) status(ctx context.Context) (Status, error) {
 	ports, err := s.Home.Ports()
-	if err != nil {
-		return Status{}, err
-	}
 	status := Status{
-		Home: s.Home.Dir(), Pid: os.Getpid(), StartedAt: s.began, MemoryBytes: process.Memory(os.Getpid()), Stopping: s.ctx.Err() != nil,
-		GoogleURL: s.googleURL, GitURL: s.gitURL, Ports: ports,
+		Home: s.Home.Dir(), Version: buildinfo.Version, Pid: os.Getpid(), StartedAt: s.began, MemoryBytes: process.Memory(os.Getpid()),
+		Stopping: s.ctx.Err() != nil, GoogleURL: s.googleURL, GitURL: s.gitURL, Ports: ports,
 	}
 	s.cluster.describe(ctx, &status)
-	status.Processes = append(status.Processes, s.databases.States()...)
-	status.Processes = append(status.Processes, s.cluster.pods.States()...)
-	return status, nil
+	status.Processes = append(append(status.Processes, s.databases.States()...), s.cluster.pods.States()...)
+	return status, err
 }
 
 // describe fills in the cluster's part of the status.
