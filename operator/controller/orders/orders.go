@@ -105,6 +105,9 @@ type reconciler struct {
 func (c *reconciler) Reconcile(ctx context.Context, of key) (reconcile.Result, error) {
 	wait, err := c.reconcile(ctx, of)
 	switch {
+	case ctx.Err() != nil:
+		// The operator ends, and the queue still hands out its items.
+		return reconcile.Result{}, nil
 	case errors.Is(err, errNotSynced):
 		// The watch adds every order again when it is complete.
 		return reconcile.Result{}, nil

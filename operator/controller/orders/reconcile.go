@@ -49,16 +49,20 @@ func (c *reconciler) reconcile(ctx context.Context, of key) (time.Duration, erro
 	if err != nil {
 		return 0, fmt.Errorf("read the order: %w", err)
 	}
+	step := c.apply
 	if o.GetDeletionTimestamp() != nil {
-		return c.finish(ctx, of, o)
+		step = c.finish
 	}
-	now, wait, err := c.apply(ctx, of, o)
+	now, wait, err := step(ctx, of, o)
 	if err != nil && !errors.Is(err, errRace) && !errors.Is(err, errNotSynced) {
 		// The team cannot fix this, and the error may name objects of the platform.
 		return 0, errors.Join(err, c.report(ctx, o, working(ReasonUnavailable, "the platform cannot handle the order now, and retries: ask the platform team if this continues")))
 	}
 	if err != nil {
 		return 0, err
+	}
+	if now.kind == "" {
+		return wait, nil
 	}
 	return wait, c.report(ctx, o, now)
 }
@@ -156,26 +160,26 @@ func heldBy(stack *v1.Stack, of key) bool {
 }
 
 // finish deletes the Stack of a deleted order, and then removes the finalizer. The results have the order as their owner,
-// so Kubernetes deletes them.
-func (c *reconciler) finish(ctx context.Context, of key, o order) (time.Duration, error) {
+// so Kubernetes deletes them. Without anything to report, the state is zero.
+func (c *reconciler) finish(ctx context.Context, of key, o order) (state, time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(o.Unstructured, Finalizer) {
 		_, err := c.deleteStacks(ctx, of, nil)
-		return 0, err
+		return state{}, 0, err
 	}
 	destroy := o.destroys()
 	left, err := c.deleteStacks(ctx, of, &destroy)
 	if err != nil {
-		return 0, err
+		return state{}, 0, err
 	}
 	if left != nil {
 		now, _ := stateOf(left)
 		if now.kind != v1.StalledCondition {
 			now = working(ReasonDeleting, "the platform deletes the order's Stack")
 		}
-		return 0, c.report(ctx, o, now)
+		return now, 0, nil
 	}
 	controllerutil.RemoveFinalizer(o.Unstructured, Finalizer)
-	return 0, c.writeFinalizers(ctx, o)
+	return state{}, 0, c.writeFinalizers(ctx, o)
 }
 
 // deleteStacks deletes the Stacks of an order and returns one that still exists, or nil. destroy says whether the operator
