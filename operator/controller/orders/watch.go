@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,7 +62,7 @@ func (w *watches) Start(ctx context.Context) error {
 	ticker := time.NewTicker(kindsPoll)
 	defer ticker.Stop()
 	for {
-		kinds, err := w.kinds()
+		kinds, err := catalogue.Kinds(ctx, w.discovery)
 		if err == nil {
 			err = w.keep(ctx, kinds)
 		}
@@ -79,29 +77,12 @@ func (w *watches) Start(ctx context.Context) error {
 	}
 }
 
-// kinds returns the kinds of the catalogue; none if the cluster has no catalogue.
-func (w *watches) kinds() ([]Kind, error) {
-	list, err := w.discovery.ServerResourcesForGroupVersion(catalogue.Group + "/" + catalogue.Version)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the kinds of %s: %w", catalogue.Group, err)
-	}
-	var kinds []Kind
-	for _, resource := range list.APIResources {
-		if resource.Namespaced && !strings.Contains(resource.Name, "/") {
-			kinds = append(kinds, Kind{Resource: resource.Name, Singular: resource.SingularName, Name: resource.Kind})
-		}
-	}
-	return kinds, nil
-}
-
 // keep starts the watches of new kinds and ends those of kinds that are gone. The next call starts a watch that failed.
-func (w *watches) keep(ctx context.Context, kinds []Kind) error {
+func (w *watches) keep(ctx context.Context, kinds []metav1.APIResource) error {
 	wanted := map[Kind]bool{}
 	var failed []error
-	for _, kind := range kinds {
+	for _, resource := range kinds {
+		kind := Kind{Resource: resource.Name, Singular: resource.SingularName, Name: resource.Kind}
 		wanted[kind] = true
 		if w.stop[kind] != nil {
 			continue
