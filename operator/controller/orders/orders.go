@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	// Finalizer keeps a deleted order until its Stack is gone.
-	Finalizer = catalogue.Group + "/order"
+	// finalizer keeps a deleted order until its Stack is gone.
+	finalizer = catalogue.Group + "/order"
 
-	// HopLabel marks objects in a team's namespace that belong to the platform. The admission policy strata-hops keeps the
+	// hopLabel marks objects in a team's namespace that belong to the platform. The admission policy strata-hops keeps the
 	// team from changing them.
-	HopLabel = "strata.dev/hop"
+	hopLabel = "strata.dev/hop"
 
 	// fieldOwner is the owner of the fields that this package applies.
 	fieldOwner = "strata-catalogue"

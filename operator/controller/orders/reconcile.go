@@ -94,7 +94,7 @@ func (c *reconciler) apply(ctx context.Context, of key, o order) (state, time.Du
 	if !within {
 		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and already has as many: delete one, or ask %s for a higher limit", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}
-	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {
+	if controllerutil.AddFinalizer(o.Unstructured, finalizer) {
 		if err := c.writeFinalizers(ctx, o); err != nil {
 			return state{}, 0, err
 		}
@@ -162,7 +162,7 @@ func heldBy(stack *v1.Stack, of key) bool {
 // finish deletes the Stack of a deleted order, and then removes the finalizer. The results have the order as their owner,
 // so Kubernetes deletes them. Without anything to report, the state is zero.
 func (c *reconciler) finish(ctx context.Context, of key, o order) (state, time.Duration, error) {
-	if !controllerutil.ContainsFinalizer(o.Unstructured, Finalizer) {
+	if !controllerutil.ContainsFinalizer(o.Unstructured, finalizer) {
 		_, err := c.deleteStacks(ctx, of, nil)
 		return state{}, 0, err
 	}
@@ -178,7 +178,7 @@ func (c *reconciler) finish(ctx context.Context, of key, o order) (state, time.D
 		}
 		return now, 0, nil
 	}
-	controllerutil.RemoveFinalizer(o.Unstructured, Finalizer)
+	controllerutil.RemoveFinalizer(o.Unstructured, finalizer)
 	return state{}, 0, c.writeFinalizers(ctx, o)
 }
 

@@ -32,7 +32,7 @@ func (c *reconciler) copyResults(ctx context.Context, of key, o order, n names, 
 			APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: new(true),
 		}},
 	}
-	meta.Labels[HopLabel] = n.team
+	meta.Labels[hopLabel] = n.team
 	done := state{kind: v1.ReadyCondition, reason: ReasonReady}
 	var said []string
 	if err == nil {
@@ -80,7 +80,7 @@ func (c *reconciler) place(ctx context.Context, wanted, existing client.Object, 
 		}
 	case err != nil:
 		return false, fmt.Errorf("read %s: %w", what, err)
-	case existing.GetLabels()[HopLabel] != "" && !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):
+	case existing.GetLabels()[hopLabel] != "" && !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):
 		// Only the platform sets the label: these are the results of an earlier order, which Kubernetes is about to delete.
 		return true, errRace
 	case !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):
