@@ -51,8 +51,8 @@ func (r Repositories) Has(name string) bool {
 	return err == nil
 }
 
-// Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. A source that has not
-// fetched its commit is not ready. Heads needs only Home and Layer3.
+// Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. list is the
+// platform's tenants. A source that has not fetched its commit is not ready. Heads needs only Home and Layer3.
 func (r Repositories) Heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
@@ -67,6 +67,7 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
+		// Flux applies the catalogue from the platform repository.
 		repository := team.Name
 		if team.Offer != "" {
 			repository = Platform
@@ -97,10 +98,6 @@ func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(f
 // EnsureTeams creates the repository of each team, and writes the logins of all repositories.
 func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error {
 	for _, team := range list {
-		// Flux applies the catalogue from the platform repository.
-		if team.Offer != "" {
-			continue
-		}
 		if err := r.Create(ctx, team.Name); err != nil {
 			return err
 		}

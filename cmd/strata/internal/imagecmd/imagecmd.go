@@ -112,7 +112,7 @@ func (o commands) namespace(p *local.Platform, team, other string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team && t.Offer == "" }) {
+	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team }) {
 		return "", o.Usage(fmt.Errorf("team %q is not in teams.yaml: add it with `%s`", team, p.Home.Call("team add "+team)))
 	}
 	return teams.Team{Name: team}.Namespace(), nil
