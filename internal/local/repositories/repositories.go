@@ -56,9 +56,8 @@ func (r Repositories) Has(name string) bool {
 func (r Repositories) Heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
-		raw, err := os.ReadFile(filepath.Join(r.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
-		if err == nil {
-			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
+		if head, err := gitserver.Head(r.Home.Git(), repository, branch); err == nil {
+			heads[namespace+"/"+source] = branch + "@sha1:" + head
 		}
 	}
 	own := platform.PlatformAccount
@@ -67,8 +66,8 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
-		// Flux applies the catalogue from the platform repository.
 		repository := team.Name
+		// Flux applies the catalogue from the platform repository.
 		if team.Offer != "" {
 			repository = Platform
 		}
