@@ -163,7 +163,7 @@ func TestAFailureOfThePlatformIsReportedWithoutItsCause(t *testing.T) {
 	})
 	c.start(t)
 	order := c.order(t, c.team(t, "unlucky", 1), "a", "{}")
-	c.says(t, order, "False", "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")
+	c.says(t, order, "False", "the platform cannot handle the order now, and retries: ask the platform team if this continues")
 	kstatus(t, order, status.InProgressStatus)
 	if err := c.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestAFailedDeletionIsReportedWithoutItsCause(t *testing.T) {
 	if err := c.Delete(t.Context(), order); err != nil {
 		t.Fatal(err)
 	}
-	c.says(t, order, "False", "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")
+	c.says(t, order, "False", "the platform cannot handle the order now, and retries: ask the platform team if this continues")
 	bind()
 	c.gone(t, order)
 }
