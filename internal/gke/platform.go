@@ -68,8 +68,23 @@ func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 // folder returns the folder of a layer's project, relative to Root.
 func (p *Platform) folder(layer string) (string, error) { return repository.At(p.Root).Folder(layer) }
 
-// Teams reads teams.yaml.
-func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Root) }
+// Teams reads the teams of teams.yaml.
+func (p *Platform) Teams() ([]teams.Team, error) {
+	file, err := lifecycle.ReadTeams(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	return file.Teams, nil
+}
+
+// Tenants returns the teams of teams.yaml, and after them the platform's own.
+func (p *Platform) Tenants() ([]teams.Team, error) {
+	file, err := lifecycle.ReadTeams(p.Root)
+	if err != nil {
+		return nil, err
+	}
+	return file.All(), nil
+}
 
 // Config returns the administrator's client configuration of the cluster, from the kubeconfig that layer 1 outputs; nil if
 // there is no cluster. The kubeconfig stays in memory.

@@ -112,7 +112,7 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 }
 
 func (p *Platform) clusterOf(ctx context.Context, config *rest.Config) (*teardown.Cluster, error) {
-	list, err := p.Teams()
+	list, err := p.Tenants()
 	if err != nil {
 		return nil, err
 	}

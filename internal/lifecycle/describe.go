@@ -33,6 +33,10 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	tenants, err := p.Tenants()
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, team := range list {
 		names = append(names, team.Name)
@@ -61,7 +65,7 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(lines, p.stackLines(list, stacks)...), nil
+	return append(lines, p.stackLines(tenants, stacks)...), nil
 }
 
 const (

@@ -24,7 +24,7 @@ func (p *Platform) former(ctx context.Context) ([]string, error) {
 	if err != nil || len(resources) == 0 {
 		return nil, err
 	}
-	list, err := p.Teams()
+	list, err := p.Tenants()
 	if err != nil {
 		return nil, err
 	}

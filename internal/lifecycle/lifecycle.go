@@ -28,8 +28,11 @@ type Target interface {
 
 	// About describes the target.
 	About() About
-	// Teams reads teams.yaml.
+	// Teams reads the teams of teams.yaml. Their members are people.
 	Teams() ([]teams.Team, error)
+	// Tenants returns all owners of a namespace, an identity and a state: the teams, and after them the platform's own team
+	// of each entry of the catalogue, whose account is nobody's to use.
+	Tenants() ([]teams.Team, error)
 }
 
 // About describes a target to people, and bounds the waits on it.

@@ -44,12 +44,5 @@ func ProjectOf(layer string) (Project, error) {
 // TeamsFile is the path of the list of teams, relative to the root of Strata's repository.
 const TeamsFile = "teams.yaml"
 
-// ReadTeams reads the list of teams, and after them the platform's own teams for the orders of the catalogue. root is the
-// root of Strata's repository.
-func ReadTeams(root string) ([]teams.Team, error) {
-	file, err := teams.Load(filepath.Join(root, TeamsFile))
-	if err != nil {
-		return nil, err
-	}
-	return file.All(), nil
-}
+// ReadTeams reads the list of teams. root is the root of Strata's repository.
+func ReadTeams(root string) (*teams.File, error) { return teams.Load(filepath.Join(root, TeamsFile)) }

@@ -50,7 +50,7 @@ func (p *Platform) report(ctx context.Context, look inspect.Look) (status.Report
 		return status.Report{}, err
 	}
 	if config != nil {
-		list, err := p.Teams()
+		list, err := p.Tenants()
 		if err != nil {
 			return status.Report{}, err
 		}
@@ -67,7 +67,7 @@ func (p *Platform) report(ctx context.Context, look inspect.Look) (status.Report
 	return report, nil
 }
 
-// Scope describes the platform, with its teams and the items of layer 1, to the packages that report on it.
+// Scope describes the platform, with its tenants and the items of layer 1, to the packages that report on it.
 func (p *Platform) Scope(list []teams.Team, below []status.Item) graph.Scope {
 	about := p.About()
 	return graph.Scope{

@@ -104,7 +104,7 @@ func TestALookAtTheClusterKnowsTheTarget(t *testing.T) {
 	}
 	seen.Call = nil
 	want := graph.Scope{
-		Teams: []teams.Team{{Name: "web"}}, Below: target.below, Engineer: "ada",
+		Teams: []teams.Team{{Name: "web"}, teams.Offer{Name: "database"}.Team()}, Below: target.below, Engineer: "ada",
 		Heads: map[string]string{"team-web/web": "main@sha1:1"}, Kubectl: "kubectl --kubeconfig x",
 	}
 	if !reflect.DeepEqual(seen, want) {

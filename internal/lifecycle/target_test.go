@@ -72,8 +72,12 @@ func (t *testTarget) About() About {
 	}
 }
 func (t *testTarget) Teams() ([]teams.Team, error) { return []teams.Team{{Name: "web"}}, nil }
-func (t *testTarget) Exists() bool                 { return true }
-func (t *testTarget) Check() Step                  { return Step{Name: "checks", Do: nothing} }
+
+func (t *testTarget) Tenants() ([]teams.Team, error) {
+	return []teams.Team{{Name: "web"}, teams.Offer{Name: "database"}.Team()}, nil
+}
+func (t *testTarget) Exists() bool { return true }
+func (t *testTarget) Check() Step  { return Step{Name: "checks", Do: nothing} }
 func (t *testTarget) Lock() (func(), error) {
 	t.log("lock")
 	return func() { t.log("unlock") }, t.locked

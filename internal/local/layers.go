@@ -165,14 +165,17 @@ func (p *Platform) acquire() (release func(), err error) {
 	return release, nil
 }
 
-// team returns a team of teams.yaml.
+// team returns a team of teams.yaml. An entry of the catalogue is none: its account runs the orders of all teams.
 func (p *Platform) team(name string) (teams.Team, error) {
-	list, err := p.Teams()
+	list, err := p.Tenants()
 	if err != nil {
 		return teams.Team{}, err
 	}
 	for _, t := range list {
-		if t.Name == name {
+		switch {
+		case t.Name == name && t.Offer != "":
+			return teams.Team{}, fmt.Errorf("%s is an entry of the catalogue and no team: nobody acts as its account, and its files are in catalogue/%s of the platform's repository", name, t.Offer)
+		case t.Name == name:
 			return t, nil
 		}
 	}

@@ -88,8 +88,23 @@ func (p *Platform) UseOperator(name string) error {
 // Supervisor returns the client of the home's supervisor.
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
-// Teams reads teams.yaml.
-func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Repository.Root) }
+// Teams reads the teams of teams.yaml.
+func (p *Platform) Teams() ([]teams.Team, error) {
+	file, err := lifecycle.ReadTeams(p.Repository.Root)
+	if err != nil {
+		return nil, err
+	}
+	return file.Teams, nil
+}
+
+// Tenants returns the teams of teams.yaml, and after them the platform's own.
+func (p *Platform) Tenants() ([]teams.Team, error) {
+	file, err := lifecycle.ReadTeams(p.Repository.Root)
+	if err != nil {
+		return nil, err
+	}
+	return file.All(), nil
+}
 
 // teamsFile returns the path of teams.yaml.
 func (p *Platform) teamsFile() string { return filepath.Join(p.Repository.Root, lifecycle.TeamsFile) }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,5 +124,26 @@ func TestANewHomeIsNotMadeForAnUnknownOperator(t *testing.T) {
 		if p.Home.Exists() {
 			t.Errorf("operator %q: choosing it made a home", name)
 		}
+	}
+}
+
+// TestNobodyActsAsAnEntryOfTheCatalogue fails if a command writes a token of the account that runs the orders of all teams.
+func TestNobodyActsAsAnEntryOfTheCatalogue(t *testing.T) {
+	p := openTestPlatform(t)
+	p.Repository.Root = t.TempDir()
+	if err := os.WriteFile(p.teamsFile(), []byte("apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\ncatalogue:\n- name: database\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = "catalogue-database is an entry of the catalogue and no team"
+	if path, err := p.TeamKubeconfig(t.Context(), "catalogue-database"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("kubeconfig %q, error %v, want %q", path, err, want)
+	}
+	list, err := p.Teams()
+	if err != nil || len(list) != 1 || list[0].Name != "web" {
+		t.Errorf("the teams are %v (error %v), want web alone", list, err)
+	}
+	all, err := p.Tenants()
+	if err != nil || len(all) != 2 || all[1].Name != "catalogue-database" {
+		t.Errorf("the tenants are %v (error %v), want web and catalogue-database", all, err)
 	}
 }

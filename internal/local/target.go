@@ -175,9 +175,6 @@ func (p *Platform) Next(ctx context.Context) ([]string, error) {
 	}
 	steps := []string{p.Home.Call("status")}
 	for _, team := range list[:min(1, len(list))] {
-		if team.Offer != "" {
-			break
-		}
 		steps = append(steps, all.CloneCommand(team.Name, team.Name))
 		if _, err := exec.LookPath("kubectl"); err == nil {
 			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil

@@ -1,15 +1,20 @@
 package local
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/teamadmin"
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 var _ teamadmin.Target = (*Platform)(nil)
@@ -52,27 +57,36 @@ func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin
 	return repository, all.EnsureTeams(ctx, list)
 }
 
-// CloneTeam returns the arguments of git that clone a team's repository as the team into a folder, and the folder.
-func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []string, folder string, err error) {
+// longestError is the maximum number of characters of Git's error.
+const longestError = 1000
+
+// CloneTeam clones a team's repository, as the team, into a folder, and returns the folder. An empty dir means the team's name.
+func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (folder string, err error) {
 	team, err := p.team(name)
 	if err != nil {
-		return nil, "", err
-	}
-	if team.Offer != "" {
-		return nil, "", fmt.Errorf("%s is an entry of the catalogue and has no repository: its files are in catalogue/%s of the platform's repository", name, team.Offer)
+		return "", err
 	}
 	running, err := p.client.Status(ctx)
 	if err != nil {
-		return nil, "", fmt.Errorf("clone the repository of team %s: %w: run `%s` first", name, err, p.Home.Call("up"))
+		return "", fmt.Errorf("clone the repository of team %s: %w: run `%s` first", name, err, p.Home.Call("up"))
 	}
 	all, err := p.repositories(running)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	if !all.Has(team.Name) {
-		return nil, "", fmt.Errorf("team %s has no repository yet: run `%s` first", name, p.Home.Call("up"))
+		return "", fmt.Errorf("team %s has no repository yet: run `%s` first", name, p.Home.Call("up"))
 	}
-	return all.CloneArguments(team.Name, team.Name, dir), cmp.Or(dir, team.Name), nil
+	folder = cmp.Or(dir, team.Name)
+	git := exec.CommandContext(ctx, "git", all.CloneArguments(team.Name, team.Name, folder)...)
+	var stderr bytes.Buffer
+	// Without a password git fails, and asks no terminal.
+	git.Env, git.Stderr = append(os.Environ(), "GIT_TERMINAL_PROMPT=0"), &stderr
+	if err := git.Run(); err != nil {
+		said := terminal.Line(strings.TrimSpace(stderr.String()), longestError)
+		return "", fmt.Errorf("clone the repository of team %s into %s: %w", name, folder, errors.Join(errors.New(said), ctx.Err()))
+	}
+	return folder, nil
 }
 
 // KeptRepository returns the repository of a team that is no longer in teams.yaml, if the supervisor runs. The command clones

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
-
-// module is the path of Strata's module.
-const module = "github.com/strata-platform/strata"
 
 // A commit is the source of a release.
 type commit struct {
@@ -53,9 +51,9 @@ type program struct {
 func programs(c commit, platform, digest string) []program {
 	system, arch, _ := strings.Cut(platform, "/")
 	settings := []string{
-		module + "/internal/buildinfo.commit=" + c.hash,
-		module + "/internal/buildinfo.modified=" + strconv.FormatBool(c.modified),
-		module + "/internal/toolchain.bundleDigest=" + digest,
+		sources.Module + "/internal/buildinfo.commit=" + c.hash,
+		sources.Module + "/internal/buildinfo.modified=" + strconv.FormatBool(c.modified),
+		sources.Module + "/internal/toolchain.bundleDigest=" + digest,
 	}
 	return []program{
 		{name: "strata", archive: "strata_" + buildinfo.Version + "_" + system + "_" + arch, settings: settings},

@@ -15,12 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/toolchain/sources"
 )
 
 // Module is the path of Strata's module.
-const Module = "github.com/strata-platform/strata"
+const Module = sources.Module
 
-// mains are the programs that Create writes, and earlier versions of them, by layer: LAYER*.go.txt.
+// files contains the programs that Create writes, and earlier versions of them, by layer: LAYER*.go.txt.
 //
 //go:embed files
 var files embed.FS

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 
 	"golang.org/x/mod/semver"
 
+	"github.com/strata-platform/strata/internal/atomicfile"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/parts"
 	"github.com/strata-platform/strata/internal/pins"
@@ -145,22 +145,8 @@ func (r Repository) Upgrade(version string) (Upgrade, error) {
 	if err != nil {
 		return u, err
 	}
-	if err := replace(r.goMod(), goMod); err != nil {
+	if err := atomicfile.Replace(r.goMod(), goMod); err != nil {
 		return u, err
 	}
-	return u, replace(filepath.Join(r.Root, pins.File), content)
-}
-
-// replace replaces a file by a rename, so that a killed upgrade leaves the old file or the new one, and never a part.
-func replace(file string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temporary.Name())
-	_, err = temporary.Write(content)
-	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), file)
+	return u, atomicfile.Replace(filepath.Join(r.Root, pins.File), content)
 }

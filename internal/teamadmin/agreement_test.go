@@ -42,6 +42,7 @@ func (t *testTarget) Made(string) bool                                   { retur
 func (t *testTarget) Exists() bool                                       { return t.made }
 func (t *testTarget) Lock() (func(), error)                              { return func() {}, t.locked }
 func (t *testTarget) Teams() ([]teams.Team, error)                       { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Tenants() ([]teams.Team, error)                     { return t.Teams() }
 func (t *testTarget) Config(context.Context, bool) (*rest.Config, error) { return t.config, nil }
 
 var shop = teams.Team{Name: "shop", Allow: []string{"random:*"}}
@@ -173,7 +174,7 @@ func TestListAndStatusAgreeOn(t *testing.T) {
 			all := shopObjects()
 			test.change(all)
 			seen := all.see(shop)
-			list, err := New(&testTarget{}).list([]teams.Team{shop}, seen)
+			list, err := New(&testTarget{}).list([]teams.Team{shop}, []teams.Team{shop}, seen)
 			if err != nil || len(list.Teams) != 1 {
 				t.Fatalf("the list is %+v, error %v", list, err)
 			}
@@ -207,7 +208,8 @@ func TestListAndStatusAgreeOn(t *testing.T) {
 func TestAListHasTheTeamsOfTheFileAndOfTheCluster(t *testing.T) {
 	all := shopObjects()
 	seen := all.see(shop)
-	list, err := New(&testTarget{}).list([]teams.Team{{Name: "web"}, shop}, seen)
+	declared := []teams.Team{{Name: "web"}, shop}
+	list, err := New(&testTarget{}).list(declared, declared, seen)
 	if err != nil || len(list.Teams) != 2 {
 		t.Fatalf("the list is %+v, error %v", list, err)
 	}
@@ -218,7 +220,7 @@ func TestAListHasTheTeamsOfTheFileAndOfTheCluster(t *testing.T) {
 		!slices.Equal(s.Quota, []Quota{{Resource: "requests.cpu", Used: "2", Hard: "2"}}) {
 		t.Errorf("the created team is %+v", s)
 	}
-	list, err = New(&testTarget{}).list(nil, all.see())
+	list, err = New(&testTarget{}).list(nil, nil, all.see())
 	if err != nil || len(list.Teams) != 1 {
 		t.Fatalf("the list is %+v, error %v", list, err)
 	}

@@ -29,6 +29,7 @@ func newTestTarget(t *testing.T) *testTarget {
 		case "/apis/pulumi.com/v1/stacks":
 			fmt.Fprint(w, `{"kind": "StackList", "apiVersion": "pulumi.com/v1", "items": [
 				{"kind": "Stack", "apiVersion": "pulumi.com/v1", "metadata": {"name": "infra", "namespace": "team-web"}, "spec": {}}]}`)
+		case "/readyz":
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}

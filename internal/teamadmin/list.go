@@ -95,6 +95,10 @@ func (a *Admin) List(ctx context.Context) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
+	tenants, err := a.Tenants()
+	if err != nil {
+		return List{}, err
+	}
 	why, err := a.target.Stopped(ctx)
 	if err != nil {
 		return List{}, err
@@ -110,20 +114,17 @@ func (a *Admin) List(ctx context.Context) (List, error) {
 		// The cluster has stopped since the previous call.
 		return a.unknown(declared, below[len(below)-1].Message), nil
 	}
-	seen, err := look(ctx, config, a.Scope(declared, below))
+	seen, err := look(ctx, config, a.Scope(tenants, below))
 	if err != nil {
 		return List{}, fmt.Errorf("read the teams in the cluster: %w: %s", err, a.About().Reconnect)
 	}
-	return a.list(declared, seen)
+	return a.list(declared, tenants, seen)
 }
 
 // unknown returns the list for a cluster that cannot be read.
 func (a *Admin) unknown(declared []teams.Team, why string) List {
 	list := List{Cluster: why, Teams: []Team{}}
 	for _, team := range declared {
-		if team.Offer != "" {
-			continue // An entry of the catalogue, and not a team of people.
-		}
 		t := a.declared(team)
 		t.State, t.Message = Unknown, why+": run `"+a.About().Call("up")+"`"
 		list.Teams = append(list.Teams, t)
@@ -131,14 +132,11 @@ func (a *Admin) unknown(declared []teams.Team, why string) List {
 	return list
 }
 
-// list returns the list for a cluster.
-func (a *Admin) list(declared []teams.Team, seen cluster) (List, error) {
+// list returns the list for a cluster: the declared teams, and those of the cluster that are no tenants any more.
+func (a *Admin) list(declared, tenants []teams.Team, seen cluster) (List, error) {
 	list := List{Cluster: clusterRunning, Teams: []Team{}}
 	about := a.About()
 	for _, team := range declared {
-		if team.Offer != "" {
-			continue // An entry of the catalogue, and not a team of people.
-		}
 		t := a.declared(team)
 		if seen.has(team) {
 			if err := t.read(seen); err != nil {
@@ -150,7 +148,7 @@ func (a *Admin) list(declared []teams.Team, seen cluster) (List, error) {
 		}
 		list.Teams = append(list.Teams, t)
 	}
-	for _, name := range seen.former(declared) {
+	for _, name := range seen.former(tenants) {
 		t := a.declared(teams.Team{Name: name})
 		if err := t.read(seen); err != nil {
 			return List{}, err

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/strata-platform/strata/internal/atomicfile"
 )
 
 // changeTeams changes teams.yaml. verb names the change of the team. If change fails, changeTeams writes nothing.
@@ -32,45 +34,16 @@ func (a *Admin) changeTeams(ctx context.Context, verb, team string, commit bool,
 			return Change{}, err
 		}
 	}
-	if err := replaceFile(path, after); err != nil {
+	if err := atomicfile.Replace(path, after); err != nil {
 		return Change{}, err
 	}
 	if !commit {
 		return result, nil
 	}
 	if result.Commit, err = a.commit(ctx, name, "teams: "+verb+" "+team); err != nil {
-		return Change{}, errors.Join(err, replaceFile(path, before))
+		return Change{}, errors.Join(err, atomicfile.Replace(path, before))
 	}
 	return result, nil
-}
-
-// replaceFile atomically replaces the content of a file and keeps its mode.
-func replaceFile(path string, content []byte) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	// Only a rename in the same folder is atomic.
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 // committed returns an error if a file of the clone differs from the last commit. A commit of the file would include

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -60,18 +58,12 @@ type listed struct {
 // orders lists the objects of every kind of the catalogue; none if the cluster has no catalogue.
 func (c *Cluster) orders(ctx context.Context) ([]listed, error) {
 	group := schema.GroupVersion{Group: catalogue.Group, Version: catalogue.Version}
-	kinds, err := c.discovery.ServerResourcesForGroupVersion(group.String())
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
+	kinds, err := catalogue.Kinds(ctx, c.discovery)
 	if err != nil {
-		return nil, c.failed("list the kinds of the catalogue", err)
+		return nil, c.failed("list the orders", err)
 	}
 	var all []listed
-	for _, kind := range kinds.APIResources {
-		if strings.Contains(kind.Name, "/") {
-			continue
-		}
+	for _, kind := range kinds {
 		objects, err := c.list(ctx, group.WithResource(kind.Name), "")
 		if err != nil {
 			return nil, err

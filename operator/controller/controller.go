@@ -119,7 +119,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	if opts.Catalogue {
-		if err := addCatalogue(mgr, opts.Log); err != nil {
+		if err := addCatalogue(mgr); err != nil {
 			return err
 		}
 	}
@@ -131,19 +131,12 @@ func Run(ctx context.Context, opts Options) error {
 
 // addCatalogue adds the controller of orders. Its client reads from the API server: the manager's client would cache every
 // Secret of the cluster.
-func addCatalogue(mgr manager.Manager, log *slog.Logger) error {
+func addCatalogue(mgr manager.Manager) error {
 	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return fmt.Errorf("connect to the cluster for orders: %w", err)
 	}
-	handler, err := orders.New(mgr.GetConfig(), direct, log)
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(handler); err != nil {
-		return fmt.Errorf("set up the catalogue: %w", err)
-	}
-	return nil
+	return orders.Add(mgr, direct)
 }
 
 // runEndpoints returns the addresses that runs can reach: the API server and the

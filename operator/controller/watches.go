@@ -20,6 +20,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/operator/controller/program"
 	"github.com/strata-platform/strata/operator/controller/queue"
 )
@@ -30,7 +31,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *queue.Waker) erro
 		Named("stack-controller").
 		// With these additional workers, a new Stack gets its first status, and an invalid
 		// one its message, even while all slots are taken.
-		WithOptions(queue.Options(stacks.slots.Max()+queue.Workers, wake.Made)).
+		WithOptions(queue.Options(stacks.slots.Max()+queue.Workers, party, wake.Made)).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
 		Watches(&v1.Stack{}, stacks.wakeDependents(dependents.Stacks), builder.WithPredicates(outcomeChanged)).
 		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(dependents.Programs),
@@ -44,7 +45,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *queue.Waker) erro
 	programs := &program.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("program-controller").
-		WithOptions(queue.Options(queue.Workers, func(*queue.Fair) {})).
+		WithOptions(queue.Options(queue.Workers, queue.Namespace, func(*queue.Fair[reconcile.Request]) {})).
 		For(&v1.Program{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1.Stack{}, handler.EnqueueRequestsFromMapFunc(programOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(programs)
@@ -53,6 +54,9 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *queue.Waker) erro
 	}
 	return nil
 }
+
+// party returns the namespace whose share of the workers the reconciliation of a Stack takes.
+func party(request reconcile.Request) string { return orders.Party(request.NamespacedName) }
 
 // programOf returns the Program of a Stack, because the check of the Program depends on
 // the Stack's config.

@@ -71,10 +71,6 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	config.TeamURL = all.Address(platform.TeamPlaceholder)
 	config.TeamCredentials = map[string]platform.Credentials{}
 	for _, team := range list {
-		// The catalogue is in the platform repository.
-		if team.Offer != "" {
-			continue
-		}
 		username, password := login(gitserver.Reader(team.Name))
 		config.TeamCredentials[team.Name] = platform.Credentials{Username: username, Password: password}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
@@ -80,9 +81,9 @@ func ofStates(ctx context.Context, states string) (found, unread []string, err e
 		dir := filepath.Join(states, namespace.Name())
 		note(dir, backend.EachState(ctx, dir, backend.MaxState, func(file string, state []byte, err error) bool {
 			if err == nil {
-				err = settle.EachResource(ctx, state, func(kind string, inputs map[string]any) bool {
-					if kind == "gcp:sql/database:Database" {
-						found = append(found, databaseText(fmt.Sprint(inputs["name"]), fmt.Sprint(inputs["instance"])))
+				err = settle.EachNamed(ctx, state, func(kind, name, instance string) bool {
+					if kind == project.DatabaseType {
+						found = append(found, databaseText(name, instance))
 					}
 					return true
 				})

@@ -54,7 +54,12 @@ func TestThePlanOfDownReadsStatesThatATeamCanWriteTo(t *testing.T) {
 		lost    []string
 		unknown string
 	}{
-		"a state":                 {func(dir, _ string) error { return write(filepath.Join(dir, file), []byte(stateWith("shop"))) }, shop, ""},
+		"a state": {func(dir, _ string) error { return write(filepath.Join(dir, file), []byte(stateWith("shop"))) }, shop, ""},
+		"an encrypted name": {func(dir, _ string) error {
+			return write(filepath.Join(dir, file), []byte(`{"checkpoint": {"latest": {"resources": [{"type": "gcp:sql/database:Database",
+				"id": "projects/strata-local/instances/strata/databases/shop", "inputs": {"instance": "strata",
+				"name": {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "v1:x"}}}]}}}`))
+		}, shop, ""},
 		"a state in a nested one": {func(dir, _ string) error { return write(filepath.Join(dir, "a/b", file), []byte(stateWith("shop"))) }, shop, ""},
 		"a compressed state": {func(dir, _ string) error {
 			return write(filepath.Join(dir, file+".gz"), compressed(t, stateWith("shop")))

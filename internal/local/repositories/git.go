@@ -34,15 +34,10 @@ func (r Repositories) CloneCommand(repository, account string) string {
 	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), address)
 }
 
-// CloneArguments returns the arguments of git that clone a repository as an account into a folder, as CloneCommand does. An empty
-// folder means the repository's name.
+// CloneArguments returns the arguments of git that clone a repository as an account into a folder, as CloneCommand does.
 func (r Repositories) CloneArguments(repository, account, dir string) []string {
 	helper, address := r.clone(repository, account)
-	args := []string{"clone", "--config", "credential.helper=" + helper, "--", address}
-	if dir != "" {
-		args = append(args, dir)
-	}
-	return args
+	return []string{"clone", "--config", "credential.helper=" + helper, "--", address, dir}
 }
 
 // clone returns the credential helper that reads the password from the home, and the repository's address with the account; the

@@ -52,14 +52,13 @@ func (r Repositories) Has(name string) bool {
 	return err == nil
 }
 
-// Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. A source that has not
-// fetched its commit is not ready. Heads needs only Home and Layer3.
+// Heads maps Flux's sources to the latest commits of their branches, in the form of graph.Scope. list is the
+// platform's tenants. A source that has not fetched its commit is not ready. Heads needs only Home and Layer3.
 func (r Repositories) Heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
-		raw, err := os.ReadFile(filepath.Join(r.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
-		if err == nil {
-			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
+		if head, err := gitserver.Head(r.Home.Git(), repository, branch); err == nil {
+			heads[namespace+"/"+source] = branch + "@sha1:" + head
 		}
 	}
 	own := platform.PlatformAccount
@@ -69,7 +68,8 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
 		repository := team.Name
-		// An entry that is Strata's own has a source with another branch, for which this head says nothing.
+		// Flux applies the catalogue from the platform repository. An entry that is Strata's own has a source with another branch,
+		// for which this head says nothing.
 		if team.Offer != "" {
 			repository = Platform
 		}
@@ -99,10 +99,6 @@ func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(f
 // EnsureTeams creates the repository of each team, and writes the logins of all repositories.
 func (r Repositories) EnsureTeams(ctx context.Context, list []teams.Team) error {
 	for _, team := range list {
-		// Flux applies the catalogue from the platform repository.
-		if team.Offer != "" {
-			continue
-		}
 		if err := r.Create(ctx, team.Name); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,7 +22,10 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
 	entries "github.com/strata-platform/strata/catalogue"
@@ -182,17 +186,24 @@ func (c *cluster) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	logs := &buffer{}
-	controller, err := orders.New(c.operator, direct, slog.New(slog.NewTextHandler(logs, nil)))
+	mgr, err := manager.New(c.operator, manager.Options{
+		Scheme: c.scheme, Logger: logr.FromSlogHandler(slog.NewTextHandler(logs, nil)), Metrics: metricsserver.Options{BindAddress: "0"},
+		// The tests of this package start one manager after another.
+		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
+	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := orders.Add(mgr, direct); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- controller.Start(ctx) }()
+	go func() { done <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("the controller: %v", err)
+			t.Errorf("the manager: %v", err)
 		}
 		if t.Failed() {
 			t.Logf("the controller's log:\n%s", logs)

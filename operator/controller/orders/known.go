@@ -1,69 +1,135 @@
 package orders
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 )
 
-// known holds the orders that the watches have seen. A team may create any number of orders, and the controller compares each
-// with all others of the namespace. A list from the API server for each comparison would let one team delay all others.
+// errNotSynced means that the watch of a kind has not seen all orders that existed at its start, so too few are counted.
+var errNotSynced = errors.New("the watch of the orders is not complete")
+
+// known holds the orders that the watches have seen. A team may create any number of orders, and the controller finds the
+// place of each among all orders of the namespace. A list from the API server for each would let one team delay all others.
 type known struct {
-	mutex  sync.Mutex
-	stores map[Kind]cache.SharedIndexInformer
+	mutex sync.Mutex
+	kinds map[Kind]*seen
 }
 
-// set sets the watch of a kind; nil removes it.
-func (k *known) set(kind Kind, store cache.SharedIndexInformer) {
+// set sets the orders of a kind; nil removes them.
+func (k *known) set(kind Kind, orders *seen) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if k.stores == nil {
-		k.stores = map[Kind]cache.SharedIndexInformer{}
+	if k.kinds == nil {
+		k.kinds = map[Kind]*seen{}
 	}
-	if k.stores[kind] = store; store == nil {
-		delete(k.stores, kind)
+	if k.kinds[kind] = orders; orders == nil {
+		delete(k.kinds, kind)
 	}
 }
 
-// complete reports whether the watch of a kind has seen all orders that existed at its start. Before that, older returns too
-// small a number, and a team could exceed its limit.
-func (k *known) complete(kind Kind) bool {
+// within reports whether an order is among the oldest of its kind and namespace, as many as limit says. If it is not, the
+// end of another order wakes it.
+func (k *known) within(of key, created metav1.Time, limit int) (bool, error) {
 	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	store := k.stores[kind]
-	return store != nil && store.HasSynced()
-}
-
-// in returns the orders of a kind in a namespace.
-func (k *known) in(kind Kind, namespace string) []*metav1.PartialObjectMetadata {
-	k.mutex.Lock()
-	store := k.stores[kind]
+	orders := k.kinds[of.kind]
 	k.mutex.Unlock()
-	if store == nil {
-		return nil
+	if orders == nil {
+		return false, errNotSynced
 	}
-	// The index exists, so there is no error.
-	objects, _ := store.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
-	found := make([]*metav1.PartialObjectMetadata, 0, len(objects))
-	for _, object := range objects {
-		if order, is := object.(*metav1.PartialObjectMetadata); is {
-			found = append(found, order)
-		}
-	}
-	return found
+	return orders.within(of.namespace, place{created: created, name: of.name}, limit)
 }
 
-// older returns the number of orders of the kind in the namespace of an order that were created before it.
-func (k *known) older(of key, created metav1.Time) int {
-	older := 0
-	for _, other := range k.in(of.kind, of.namespace) {
-		// Orders of the same second are in the order of their names.
-		if other.CreationTimestamp.Before(&created) || other.CreationTimestamp.Equal(&created) && other.Name < of.name {
-			older++
+// seen holds the orders of one kind that a watch has seen.
+type seen struct {
+	mutex sync.Mutex
+	// complete says that the watch has seen all orders that existed at its start.
+	complete bool
+	// places maps each namespace to its orders, sorted with older.
+	places map[string][]place
+}
+
+// place is the place of an order among those of its namespace.
+type place struct {
+	created metav1.Time
+	name    string
+	// waits says that the order is beyond the team's limit.
+	waits bool
+}
+
+// older compares the places of two orders. Orders of the same second are in the order of their names.
+func older(one, other place) int {
+	if c := one.created.Compare(other.created.Time); c != 0 {
+		return c
+	}
+	return strings.Compare(one.name, other.name)
+}
+
+// add adds an order.
+func (s *seen) add(order *metav1.PartialObjectMetadata) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.places == nil {
+		s.places = map[string][]place{}
+	}
+	there := s.places[order.Namespace]
+	added := place{created: order.CreationTimestamp, name: order.Name}
+	if at, found := slices.BinarySearchFunc(there, added, older); !found {
+		s.places[order.Namespace] = slices.Insert(there, at, added)
+	}
+}
+
+// remove removes an order. It returns the name of the oldest order of the namespace that waits for the place, or "".
+func (s *seen) remove(order *metav1.PartialObjectMetadata) (next string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	there := s.places[order.Namespace]
+	if at, found := slices.BinarySearchFunc(there, place{created: order.CreationTimestamp, name: order.Name}, older); found {
+		there = slices.Delete(there, at, at+1)
+		s.places[order.Namespace] = there
+	}
+	if len(there) == 0 {
+		delete(s.places, order.Namespace)
+	}
+	at := slices.IndexFunc(there, func(each place) bool { return each.waits })
+	if at < 0 {
+		return ""
+	}
+	// The end of one more order wakes the one after this.
+	there[at].waits = false
+	return there[at].name
+}
+
+// within is as [known.within].
+func (s *seen) within(namespace string, of place, limit int) (bool, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.complete {
+		return false, errNotSynced
+	}
+	at, found := slices.BinarySearchFunc(s.places[namespace], of, older)
+	if found {
+		s.places[namespace][at].waits = at >= limit
+	}
+	return at < limit, nil
+}
+
+// finish says that the watch has seen all orders that existed at its start. It returns the names of the orders by their
+// namespaces.
+func (s *seen) finish() map[string][]string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.complete = true
+	all := map[string][]string{}
+	for namespace, places := range s.places {
+		for _, each := range places {
+			all[namespace] = append(all[namespace], each.name)
 		}
 	}
-	return older
+	return all
 }
 
 // strip removes the fields of an order that no caller reads, because the watches keep all orders in memory, and a team may

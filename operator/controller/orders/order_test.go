@@ -11,6 +11,7 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -161,12 +163,50 @@ func TestAFailureOfThePlatformIsReportedWithoutItsCause(t *testing.T) {
 	})
 	c.start(t)
 	order := c.order(t, c.team(t, "unlucky", 1), "a", "{}")
-	c.says(t, order, "False", "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")
+	c.says(t, order, "False", "the platform cannot handle the order now, and retries: ask the platform team if this continues")
 	kstatus(t, order, status.InProgressStatus)
 	if err := c.Delete(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
 	c.stack(t, "unlucky--a")
+}
+
+func TestAFailedDeletionIsReportedWithoutItsCause(t *testing.T) {
+	long.Test(t)
+	c := newCluster(t)
+	c.start(t)
+	order := c.order(t, c.team(t, "stuck", 1), "a", "{}")
+	c.succeed(t, c.stack(t, "stuck--a"), "canary")
+	c.says(t, order, "True", "the results are in Secret a-database")
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: entryNamespace, Name: strings.ReplaceAll(platform.RoleOperatorEntry, ":", "-")}}
+	if err := c.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	bound := false
+	bind := func() {
+		if !bound {
+			c.bind(t, entryNamespace, platform.RoleOperatorEntry)
+		}
+		bound = true
+	}
+	defer bind()
+	eventually(t, "the operator without its rights", func(ctx context.Context) error {
+		direct, err := client.New(c.operator, client.Options{Scheme: c.scheme})
+		if err != nil {
+			return err
+		}
+		probe := &v1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: entryNamespace, Name: "stuck--a"}}
+		if err := direct.Delete(ctx, probe, client.DryRunAll); !apierrors.IsForbidden(err) {
+			return fmt.Errorf("the deletion of a Stack is not refused: %w", err)
+		}
+		return nil
+	})
+	if err := c.Delete(t.Context(), order); err != nil {
+		t.Fatal(err)
+	}
+	c.says(t, order, "False", "the platform cannot handle the order now, and retries: ask the platform team if this continues")
+	bind()
+	c.gone(t, order)
 }
 
 func TestANewOrderWaitsForTheEndOfAnEarlierOne(t *testing.T) {

@@ -8,39 +8,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/strata-platform/strata/catalogue"
+	"github.com/strata-platform/strata/operator/controller/queue"
+	"github.com/strata-platform/strata/operator/controller/report"
 )
 
 const (
-	// Finalizer keeps a deleted order until its Stack is gone.
-	Finalizer = catalogue.Group + "/order"
+	// finalizer keeps a deleted order until its Stack is gone.
+	finalizer = catalogue.Group + "/order"
 
-	// HopLabel marks objects in a team's namespace that belong to the platform. The admission policy strata-hops keeps the
+	// hopLabel marks objects in a team's namespace that belong to the platform. The admission policy strata-hops keeps the
 	// team from changing them.
-	HopLabel = "strata.dev/hop"
+	hopLabel = "strata.dev/hop"
 
 	// fieldOwner is the owner of the fields that this package applies.
 	fieldOwner = "strata-catalogue"
-)
-
-const (
-	// kindsPoll is how often the controller looks for new kinds. It reads one small document.
-	kindsPoll = 5 * time.Second
-
-	// workers is the number of orders that the controller handles at once. No step of it waits.
-	workers = 2
-
-	firstErrorRetry   = 500 * time.Millisecond
-	longestErrorRetry = 30 * time.Second
 )
 
 // Kind is a kind that teams can order, as the API server lists it.
@@ -66,85 +58,64 @@ type key struct {
 
 func (k key) String() string { return k.kind.Name + " " + k.namespace + "/" + k.name }
 
-// Controller handles the orders of all kinds. It is a Runnable of a manager.
-type Controller struct {
+// Add adds the controller of orders to a manager. direct must read from the API server, without a cache.
+func Add(mgr manager.Manager, direct client.Client) error {
+	found, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("connect to the cluster for the kinds of the catalogue: %w", err)
+	}
+	objects, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("connect to the cluster for orders: %w", err)
+	}
+	log := mgr.GetLogger().WithName("orders")
+	c := &reconciler{client: direct}
+	watches := newWatches(found, objects, &c.known, log)
+	// Each team's orders get their turn, however many another team has.
+	options := queue.Options(queue.Workers, func(of key) string { return of.namespace }, func(*queue.Fair[key]) {})
+	options.Reconciler = c
+	options.LogConstructor = func(of *key) logr.Logger {
+		if of == nil {
+			return log
+		}
+		return log.WithValues("order", of.String())
+	}
+	handler, err := controller.NewTyped("order-controller", mgr, options)
+	if err != nil {
+		return fmt.Errorf("set up the controller of orders: %w", err)
+	}
+	if err := handler.Watch(source.TypedFunc[key](watches.feed)); err != nil {
+		return fmt.Errorf("set up the controller of orders: %w", err)
+	}
+	if err := mgr.Add(watches); err != nil {
+		return fmt.Errorf("set up the watches of orders: %w", err)
+	}
+	return nil
+}
+
+// reconciler handles orders.
+type reconciler struct {
 	// client reads from the API server, without a cache: a decision on old data would be wrong, and orders are too rare to
 	// need a cache. Only the number of orders comes from the watches, in known.
-	client    client.Client
-	discovery discovery.DiscoveryInterface
-	metadata  metadata.Interface
-	log       *slog.Logger
-	queue     workqueue.TypedRateLimitingInterface[key]
-	known     known
+	client client.Client
+	known  known
 }
 
-// New returns a controller for the cluster of config. direct must read from the API server, without a cache.
-func New(config *rest.Config, direct client.Client, log *slog.Logger) (*Controller, error) {
-	found, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster for the kinds of the catalogue: %w", err)
-	}
-	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster for orders: %w", err)
-	}
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[key](firstErrorRetry, longestErrorRetry)
-	return &Controller{client: direct, discovery: found, metadata: objects, log: log, queue: workqueue.NewTypedRateLimitingQueue(limiter)}, nil
-}
-
-// Start handles orders until ctx ends.
-func (c *Controller) Start(ctx context.Context) error {
-	watches := newWatches(ctx, c.metadata, c.queue, &c.known, c.log)
-	defer watches.close()
-	done := make(chan struct{})
-	for range workers {
-		go func() {
-			for c.next(ctx) {
-			}
-			done <- struct{}{}
-		}()
-	}
-	ticker := time.NewTicker(kindsPoll)
-	defer ticker.Stop()
-	for {
-		kinds, err := c.kinds()
-		if err == nil {
-			watches.keep(kinds)
-		} else if ctx.Err() == nil {
-			c.log.Warn("listing the kinds of the catalogue failed; the operator retries", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			c.queue.ShutDown()
-			for range workers {
-				<-done
-			}
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
-// next handles one order. It returns false when the queue has shut down.
-func (c *Controller) next(ctx context.Context) bool {
-	order, shutdown := c.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer c.queue.Done(order)
-	wait, err := c.reconcile(ctx, order)
+// Reconcile implements reconcile.TypedReconciler.
+func (c *reconciler) Reconcile(ctx context.Context, of key) (reconcile.Result, error) {
+	wait, err := c.reconcile(ctx, of)
 	switch {
 	case ctx.Err() != nil:
+		// The operator ends, and the queue still hands out its items.
+		return reconcile.Result{}, nil
+	case errors.Is(err, errNotSynced):
+		// The watch adds every order again when it is complete.
+		return reconcile.Result{}, nil
+	case errors.Is(err, errRace):
+		return reconcile.Result{RequeueAfter: raceRetry}, nil
 	case err != nil:
-		if !errors.Is(err, errRace) {
-			c.log.Error("handling an order failed; the operator retries", "order", order.String(), "error", err)
-		}
-		c.queue.AddRateLimited(order)
-	default:
-		c.queue.Forget(order)
-		if wait > 0 {
-			c.queue.AddAfter(order, wait)
-		}
+		// controller-runtime logs and counts the error and retries with a backoff.
+		return reconcile.Result{}, report.Error{Err: err}
 	}
-	return true
+	return reconcile.Result{RequeueAfter: wait}, nil
 }

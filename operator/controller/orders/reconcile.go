@@ -24,6 +24,8 @@ const (
 	resync = 10 * time.Minute
 	// recheck is how often it looks again at a condition that no watch reports: another object has the results' name.
 	recheck = 10 * time.Second
+	// raceRetry is the wait after another client changed an object.
+	raceRetry = time.Second
 )
 
 // errRace means that an object changed between a read and a write. The next attempt reads it again.
@@ -33,7 +35,7 @@ var errRace = errors.New("another client changed the object at the same time")
 var errForeign = errors.New("the Stack does not belong to the order")
 
 // reconcile handles one order. It returns when to look again; zero means at the next change.
-func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, error) {
+func (c *reconciler) reconcile(ctx context.Context, of key) (time.Duration, error) {
 	if of.name == "" || of.namespace == "" {
 		return 0, nil
 	}
@@ -47,16 +49,20 @@ func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, erro
 	if err != nil {
 		return 0, fmt.Errorf("read the order: %w", err)
 	}
+	step := c.apply
 	if o.GetDeletionTimestamp() != nil {
-		return c.finish(ctx, of, o)
+		step = c.finish
 	}
-	now, wait, err := c.apply(ctx, of, o)
-	if err != nil && !errors.Is(err, errRace) {
+	now, wait, err := step(ctx, of, o)
+	if err != nil && !errors.Is(err, errRace) && !errors.Is(err, errNotSynced) {
 		// The team cannot fix this, and the error may name objects of the platform.
 		return 0, errors.Join(err, c.report(ctx, o, working(ReasonUnavailable, "the platform cannot handle the order now, and retries: ask the platform team if this continues")))
 	}
 	if err != nil {
 		return 0, err
+	}
+	if now.kind == "" {
+		return wait, nil
 	}
 	return wait, c.report(ctx, o, now)
 }
@@ -68,7 +74,7 @@ func isGone(err error) bool {
 }
 
 // apply creates or updates the order's Stack, and copies its results when it is ready.
-func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Duration, error) {
+func (c *reconciler) apply(ctx context.Context, of key, o order) (state, time.Duration, error) {
 	policy, err := tenant.NewReader(c.client.RESTMapper(), c.client, of.namespace, func(dependents.Object) {}).Policy(ctx)
 	if errors.Is(err, tenant.ErrMissing) || err == nil && policy == nil {
 		return stalled(ReasonNoTeam, "the namespace %s belongs to no team: order in the namespace of a team", of.namespace), recheck, nil
@@ -81,13 +87,14 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		return stalled(ReasonInvalidName, "%s", err.Error()), 0, nil
 	}
 	limit := policy.Orders[of.kind.Singular]
-	if !c.known.complete(of.kind) {
-		return state{}, 0, errRace // The rate limit of the queue is the wait.
+	within, err := c.known.within(of, o.GetCreationTimestamp(), limit)
+	if err != nil {
+		return state{}, 0, err
 	}
-	if c.known.older(of, o.GetCreationTimestamp()) >= limit {
+	if !within {
 		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and already has as many: delete one, or ask %s for a higher limit", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}
-	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {
+	if controllerutil.AddFinalizer(o.Unstructured, finalizer) {
 		if err := c.writeFinalizers(ctx, o); err != nil {
 			return state{}, 0, err
 		}
@@ -115,7 +122,7 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 
 // applyStack creates or updates the order's Stack, and returns it. It returns nil while an earlier Stack of this name is
 // being deleted.
-func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (*v1.Stack, error) {
+func (c *reconciler) applyStack(ctx context.Context, of key, o order, n names) (*v1.Stack, error) {
 	wanted, err := stackOf(of, o, n)
 	if err != nil {
 		return nil, err
@@ -153,31 +160,31 @@ func heldBy(stack *v1.Stack, of key) bool {
 }
 
 // finish deletes the Stack of a deleted order, and then removes the finalizer. The results have the order as their owner,
-// so Kubernetes deletes them.
-func (c *Controller) finish(ctx context.Context, of key, o order) (time.Duration, error) {
-	if !controllerutil.ContainsFinalizer(o.Unstructured, Finalizer) {
+// so Kubernetes deletes them. Without anything to report, the state is zero.
+func (c *reconciler) finish(ctx context.Context, of key, o order) (state, time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(o.Unstructured, finalizer) {
 		_, err := c.deleteStacks(ctx, of, nil)
-		return 0, err
+		return state{}, 0, err
 	}
 	destroy := o.destroys()
 	left, err := c.deleteStacks(ctx, of, &destroy)
 	if err != nil {
-		return 0, err
+		return state{}, 0, err
 	}
 	if left != nil {
 		now, _ := stateOf(left)
 		if now.kind != v1.StalledCondition {
 			now = working(ReasonDeleting, "the platform deletes the order's Stack")
 		}
-		return 0, c.report(ctx, o, now)
+		return now, 0, nil
 	}
-	controllerutil.RemoveFinalizer(o.Unstructured, Finalizer)
-	return 0, c.writeFinalizers(ctx, o)
+	controllerutil.RemoveFinalizer(o.Unstructured, finalizer)
+	return state{}, 0, c.writeFinalizers(ctx, o)
 }
 
 // deleteStacks deletes the Stacks of an order and returns one that still exists, or nil. destroy says whether the operator
 // destroys their resources, too; nil leaves destroyOnFinalize of each Stack unchanged.
-func (c *Controller) deleteStacks(ctx context.Context, of key, destroy *bool) (*v1.Stack, error) {
+func (c *reconciler) deleteStacks(ctx context.Context, of key, destroy *bool) (*v1.Stack, error) {
 	var stacks v1.StackList
 	err := c.client.List(ctx, &stacks, client.InNamespace(of.kind.Namespace()),
 		client.MatchingLabels{catalogue.KindLabel: of.kind.Singular, catalogue.NamespaceLabel: of.namespace, catalogue.OrderLabel: of.name})
@@ -207,7 +214,7 @@ func (c *Controller) deleteStacks(ctx context.Context, of key, destroy *bool) (*
 }
 
 // writeFinalizers writes the order's finalizers, if the order has not changed since it was read.
-func (c *Controller) writeFinalizers(ctx context.Context, o order) error {
+func (c *reconciler) writeFinalizers(ctx context.Context, o order) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q,"finalizers":%s}}`, o.GetResourceVersion(), quoted(o.GetFinalizers()))
 	err := c.client.Patch(ctx, o.Unstructured, client.RawPatch(types.MergePatchType, patch))
 	if apierrors.IsConflict(err) {

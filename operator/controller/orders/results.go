@@ -20,7 +20,7 @@ import (
 
 // copyResults copies the Secret that the Program created into the team's namespace, and the Stack's outputs that are not
 // secret into a ConfigMap there.
-func (c *Controller) copyResults(ctx context.Context, of key, o order, n names, stack *v1.Stack) (state, error) {
+func (c *reconciler) copyResults(ctx context.Context, of key, o order, n names, stack *v1.Stack) (state, error) {
 	made := &corev1.Secret{}
 	err := c.client.Get(ctx, types.NamespacedName{Namespace: stack.Namespace, Name: n.stack()}, made)
 	if client.IgnoreNotFound(err) != nil {
@@ -32,7 +32,7 @@ func (c *Controller) copyResults(ctx context.Context, of key, o order, n names, 
 			APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID(), Controller: new(true),
 		}},
 	}
-	meta.Labels[HopLabel] = n.team
+	meta.Labels[hopLabel] = n.team
 	done := state{kind: v1.ReadyCondition, reason: ReasonReady}
 	var said []string
 	if err == nil {
@@ -62,14 +62,14 @@ func (c *Controller) copyResults(ctx context.Context, of key, o order, n names, 
 	return done, nil
 }
 
-func (c *Controller) notOwned(kind, name string, of key) state {
+func (c *reconciler) notOwned(kind, name string, of key) state {
 	return stalled(ReasonNotOwned, "%s %s in %s has the name of the results and does not belong to this order: delete it, or order under another name", kind, name, of.namespace)
 }
 
 // place creates an object in the team's namespace, or updates it. It returns false, and changes nothing, if an object that does
 // not belong to the order has the name. If somebody creates such an object between the read and the write, the write fails.
 // existing is an empty object of the same kind; same compares the content of the existing object with the wanted one.
-func (c *Controller) place(ctx context.Context, wanted, existing client.Object, same func(client.Object) bool) (owned bool, err error) {
+func (c *reconciler) place(ctx context.Context, wanted, existing client.Object, same func(client.Object) bool) (owned bool, err error) {
 	what := strings.TrimPrefix(fmt.Sprintf("%T", wanted), "*v1.") + " " + wanted.GetName()
 	err = c.client.Get(ctx, client.ObjectKeyFromObject(wanted), existing)
 	switch {
@@ -80,7 +80,7 @@ func (c *Controller) place(ctx context.Context, wanted, existing client.Object, 
 		}
 	case err != nil:
 		return false, fmt.Errorf("read %s: %w", what, err)
-	case existing.GetLabels()[HopLabel] != "" && !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):
+	case existing.GetLabels()[hopLabel] != "" && !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):
 		// Only the platform sets the label: these are the results of an earlier order, which Kubernetes is about to delete.
 		return true, errRace
 	case !metav1.IsControlledBy(existing, &metav1.ObjectMeta{UID: wanted.GetOwnerReferences()[0].UID}):

@@ -61,7 +61,7 @@ type orderStatus struct {
 }
 
 // report writes the state into the order's status, if it differs.
-func (c *Controller) report(ctx context.Context, o order, now state) error {
+func (c *reconciler) report(ctx context.Context, o order, now state) error {
 	var before orderStatus
 	if raw, found, _ := unstructured.NestedMap(o.Object, "status"); found {
 		// A status that does not decode is overwritten.

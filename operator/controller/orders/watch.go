@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
@@ -20,51 +21,80 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// kinds returns the kinds of the catalogue; none if the cluster has no catalogue.
-func (c *Controller) kinds() ([]Kind, error) {
-	list, err := c.discovery.ServerResourcesForGroupVersion(catalogue.Group + "/" + catalogue.Version)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the kinds of %s: %w", catalogue.Group, err)
-	}
-	var kinds []Kind
-	for _, resource := range list.APIResources {
-		if resource.Namespaced && !strings.Contains(resource.Name, "/") {
-			kinds = append(kinds, Kind{Resource: resource.Name, Singular: resource.SingularName, Name: resource.Kind})
-		}
-	}
-	return kinds, nil
-}
+// kindsPoll is how often the watches look for new kinds. They read one small document.
+const kindsPoll = 5 * time.Second
 
-// watches enqueue an order whenever it or its Stack changes. They keep only metadata.
+// watches enqueue an order whenever it or its Stack changes. They keep only metadata. They are a Runnable of a manager.
 type watches struct {
-	ctx      context.Context
-	metadata metadata.Interface
-	queue    workqueue.TypedRateLimitingInterface[key]
-	known    *known
-	log      *slog.Logger
+	discovery discovery.DiscoveryInterface
+	metadata  metadata.Interface
+	known     *known
+	log       logr.Logger
+
+	// fed is closed when queue is set.
+	fed   chan struct{}
+	queue workqueue.TypedRateLimitingInterface[key]
 
 	running sync.WaitGroup
 	// stop ends the watch of each kind.
 	stop map[Kind]context.CancelFunc
 }
 
-func newWatches(ctx context.Context, objects metadata.Interface, queue workqueue.TypedRateLimitingInterface[key], seen *known, log *slog.Logger) *watches {
-	return &watches{ctx: ctx, metadata: objects, queue: queue, known: seen, log: log, stop: map[Kind]context.CancelFunc{}}
+func newWatches(kinds discovery.DiscoveryInterface, objects metadata.Interface, known *known, log logr.Logger) *watches {
+	return &watches{discovery: kinds, metadata: objects, known: known, log: log, fed: make(chan struct{}), stop: map[Kind]context.CancelFunc{}}
 }
 
-// keep starts the watches of new kinds and ends those of kinds that are gone.
-func (w *watches) keep(kinds []Kind) {
-	wanted := map[Kind]bool{}
-	for _, kind := range kinds {
-		wanted[kind] = true
-		if w.stop[kind] == nil {
-			ctx, cancel := context.WithCancel(w.ctx)
-			w.stop[kind] = cancel
-			w.watch(ctx, kind)
+// feed makes the watches feed a queue. It is a source of a controller.
+func (w *watches) feed(_ context.Context, queue workqueue.TypedRateLimitingInterface[key]) error {
+	w.queue = queue
+	close(w.fed)
+	return nil
+}
+
+// Start implements manager.Runnable. It watches the orders of all kinds until ctx ends.
+func (w *watches) Start(ctx context.Context) error {
+	defer w.close()
+	select {
+	case <-w.fed:
+	case <-ctx.Done():
+		return nil
+	}
+	ticker := time.NewTicker(kindsPoll)
+	defer ticker.Stop()
+	for {
+		kinds, err := catalogue.Kinds(ctx, w.discovery)
+		if err == nil {
+			err = w.keep(ctx, kinds)
 		}
+		if err != nil && ctx.Err() == nil {
+			w.log.Error(err, "watching the orders failed; the operator retries", "after", kindsPoll.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// keep starts the watches of new kinds and ends those of kinds that are gone. The next call starts a watch that failed.
+func (w *watches) keep(ctx context.Context, kinds []metav1.APIResource) error {
+	wanted := map[Kind]bool{}
+	var failed []error
+	for _, resource := range kinds {
+		kind := Kind{Resource: resource.Name, Singular: resource.SingularName, Name: resource.Kind}
+		wanted[kind] = true
+		if w.stop[kind] != nil {
+			continue
+		}
+		running, stop := context.WithCancel(ctx)
+		if err := w.watch(running, kind); err != nil {
+			stop()
+			failed = append(failed, fmt.Errorf("watch the orders of kind %s: %w", kind.Name, err))
+			continue
+		}
+		w.stop[kind] = stop
+		w.log.Info("orders are handled", "kind", kind.Name, "namespace", kind.Namespace())
 	}
 	for kind, stop := range w.stop {
 		if !wanted[kind] {
@@ -73,6 +103,7 @@ func (w *watches) keep(kinds []Kind) {
 			w.known.set(kind, nil)
 		}
 	}
+	return errors.Join(failed...)
 }
 
 func (w *watches) close() {
@@ -83,31 +114,61 @@ func (w *watches) close() {
 }
 
 // watch watches the orders of a kind in every namespace, and the Stacks of the kind in the entry's namespace.
-func (w *watches) watch(ctx context.Context, kind Kind) {
-	orders := schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Resource}
-	add := func(order *metav1.PartialObjectMetadata) { w.queue.Add(key{kind, order.Namespace, order.Name}) }
-	w.known.set(kind, w.run(ctx, orders, metav1.NamespaceAll, nil, add, func(gone *metav1.PartialObjectMetadata) {
-		// The end of an order makes room for another one of its team.
-		for _, order := range w.known.in(kind, gone.Namespace) {
-			add(order)
+func (w *watches) watch(ctx context.Context, kind Kind) error {
+	add := func(namespace, name string) { w.queue.Add(key{kind, namespace, name}) }
+	group, orders := schema.GroupVersion{Group: catalogue.Group, Version: catalogue.Version}, &seen{}
+	ended := func(order *metav1.PartialObjectMetadata) {
+		add(order.Namespace, order.Name)
+		if next := orders.remove(order); next != "" {
+			add(order.Namespace, next)
 		}
-	}))
-	stacks := v1.GroupVersion.WithResource("stacks")
+	}
+	watched, listed, err := w.informer(group.WithResource(kind.Resource), metav1.NamespaceAll, nil, handlers{
+		now: func(order *metav1.PartialObjectMetadata) {
+			orders.add(order)
+			add(order.Namespace, order.Name)
+		},
+		ended: ended,
+	})
+	if err != nil {
+		return err
+	}
+	ofStack := func(object *metav1.PartialObjectMetadata) {
+		add(object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel])
+	}
 	mine := func(options *metav1.ListOptions) { options.LabelSelector = catalogue.KindLabel + "=" + kind.Singular }
-	w.run(ctx, stacks, kind.Namespace(), mine, func(object *metav1.PartialObjectMetadata) {
-		w.queue.Add(key{kind, object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel]})
-	}, func(*metav1.PartialObjectMetadata) {})
-	w.log.Info("orders are handled", "kind", kind.Name, "namespace", kind.Namespace())
+	stacks, _, err := w.informer(v1.GroupVersion.WithResource("stacks"), kind.Namespace(), mine, handlers{now: ofStack, ended: ofStack})
+	if err != nil {
+		return err
+	}
+	w.known.set(kind, orders)
+	w.running.Go(func() { watched.RunWithContext(ctx) })
+	w.running.Go(func() { stacks.RunWithContext(ctx) })
+	w.running.Go(func() {
+		if !cache.WaitForCacheSync(ctx.Done(), listed.HasSynced) {
+			return
+		}
+		for namespace, names := range orders.finish() {
+			for _, name := range names {
+				add(namespace, name)
+			}
+		}
+	})
+	return nil
 }
 
-// run watches a resource. It calls add for each object that is new, has changed or is gone, and then ended for one that is
-// gone. It returns the watch, which
-// has an index by namespace.
-func (w *watches) run(
-	ctx context.Context, resource schema.GroupVersionResource, namespace string, tweak metadatainformer.TweakListOptionsFunc, add, ended func(*metav1.PartialObjectMetadata),
-) cache.SharedIndexInformer {
-	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, resource, namespace, 0,
-		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, tweak).Informer()
+// handlers handle what a watch reports.
+type handlers struct {
+	// now is called with each object that is new or has changed, and ended with each that is gone.
+	now, ended func(*metav1.PartialObjectMetadata)
+}
+
+// informer returns a watch of a resource, and its registration, which tells whether the handlers have seen all objects that
+// existed at the start. The caller runs the watch.
+func (w *watches) informer(
+	resource schema.GroupVersionResource, namespace string, tweak metadatainformer.TweakListOptionsFunc, on handlers,
+) (cache.SharedIndexInformer, cache.ResourceEventHandlerRegistration, error) {
+	informer := metadatainformer.NewFilteredMetadataInformer(w.metadata, resource, namespace, 0, cache.Indexers{}, tweak).Informer()
 	call := func(handle func(*metav1.PartialObjectMetadata), object any) {
 		if gone, is := object.(cache.DeletedFinalStateUnknown); is {
 			object = gone.Obj
@@ -116,18 +177,26 @@ func (w *watches) run(
 			handle(found)
 		}
 	}
-	// A fresh informer takes handlers and a transformation, so these errors do not occur.
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(now any) { call(add, now) }, UpdateFunc: func(_, now any) { call(add, now) },
-		DeleteFunc: func(gone any) {
-			call(add, gone)
-			call(ended, gone)
+	listed, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(now any) { call(on.now, now) },
+		UpdateFunc: func(before, now any) {
+			// After a lost connection, a new object of the same name is an update.
+			if uid(before) != uid(now) {
+				call(on.ended, before)
+			}
+			call(on.now, now)
 		},
+		DeleteFunc: func(gone any) { call(on.ended, gone) },
 	})
 	if err = errors.Join(err, informer.SetTransform(strip)); err != nil {
-		w.log.Error("orders are not watched", "resource", resource.String(), "error", err)
-		return informer
+		return nil, nil, fmt.Errorf("set up the watch of %s: %w", resource.GroupResource(), err)
 	}
-	w.running.Go(func() { informer.RunWithContext(ctx) })
-	return informer
+	return informer, listed, nil
+}
+
+func uid(object any) types.UID {
+	if found, is := object.(*metav1.PartialObjectMetadata); is {
+		return found.UID
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-// Package queue implements work queues whose workers the namespaces share.
+// Package queue implements work queues whose workers the namespaces, or teams, share.
 package queue
 
 import (
@@ -13,10 +13,10 @@ import (
 
 const (
 	// Workers is the number of concurrent reconciliations, in addition to those that run a
-	// program. workersPerNamespace bounds how many of these workers one namespace occupies:
+	// program. workersPerParty bounds how many of these workers one party occupies:
 	// its Stacks may refer to thousands of objects, and their reconciliation takes long.
-	Workers             = 4
-	workersPerNamespace = 2
+	Workers         = 4
+	workersPerParty = 2
 
 	// firstErrorRetry and longestErrorRetry bound the wait after an error, which doubles
 	// with each error. The first value is that of Flux's controllers. The second is
@@ -25,51 +25,59 @@ const (
 	longestErrorRetry = 30 * time.Second
 )
 
-// Options returns the options of a controller whose workers the namespaces share.
-// The controller passes its queue to made when it starts.
-func Options(workers int, made func(*Fair)) controller.Options {
-	return controller.Options{
+// Options returns the options of a controller whose workers the parties share. party
+// returns the party of an item: its namespace, or the namespace of the team for which the
+// platform holds the object. The controller passes its queue to made when it starts.
+func Options[T comparable](workers int, party func(T) string, made func(*Fair[T])) controller.TypedOptions[T] {
+	return controller.TypedOptions[T]{
 		MaxConcurrentReconciles: workers,
 		// The default limiter also has one token bucket for all items. A team with failing
 		// Stacks would empty it for the others.
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, longestErrorRetry),
-		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-			queue := newFair(name, limiter)
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[T](firstErrorRetry, longestErrorRetry),
+		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
+			queue := newFair(name, party, limiter)
 			made(queue)
 			return queue
 		},
 	}
 }
 
-// Fair is a work queue that serves namespaces in turn and gives each a limited
-// number of workers. However many Stacks of one namespace change, a Stack of another
-// namespace waits for at most one Stack of each namespace.
-type Fair struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
+// Namespace returns the namespace of a request, as the party for [Options].
+func Namespace(request reconcile.Request) string { return request.Namespace }
 
-	turns *turns
+// Fair is a work queue that serves parties in turn and gives each a limited number of
+// workers. However many items of one party change, an item of another party waits for at
+// most one item of each party. The zero value of T is no item.
+type Fair[T comparable] struct {
+	workqueue.TypedRateLimitingInterface[T]
+
+	turns *turns[T]
 }
 
-func newFair(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) *Fair {
-	turns := &turns{waiting: map[string][]reconcile.Request{}, working: map[string]int{}, counted: map[reconcile.Request]bool{}}
-	base := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: turns})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: base})
-	return &Fair{
-		workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
+func newFair[T comparable](name string, party func(T) string, limiter workqueue.TypedRateLimiter[T]) *Fair[T] {
+	turns := &turns[T]{party: party, waiting: map[string][]T{}, working: map[string]int{}, counted: map[T]bool{}}
+	base := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{Name: name, Queue: turns})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{Name: name, Queue: base})
+	return &Fair[T]{
+		workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[T]{
 			Name: name, DelayingQueue: delaying,
 		}),
 		turns,
 	}
 }
 
-// nudge is an item that wakes a sleeping worker, so that it checks the queue again.
-var nudge reconcile.Request
+// isNudge reports whether an item is the zero value. It wakes a sleeping worker, so that the
+// worker checks the queue again.
+func isNudge[T comparable](item T) bool {
+	var nudge T
+	return item == nudge
+}
 
 // Get implements workqueue.TypedInterface.
-func (q *Fair) Get() (item reconcile.Request, shutdown bool) {
+func (q *Fair[T]) Get() (item T, shutdown bool) {
 	for {
 		item, shutdown = q.TypedRateLimitingInterface.Get()
-		if shutdown || item != nudge {
+		if shutdown || !isNudge(item) {
 			return item, shutdown
 		}
 		q.Done(item)
@@ -77,7 +85,7 @@ func (q *Fair) Get() (item reconcile.Request, shutdown bool) {
 }
 
 // Done implements workqueue.TypedInterface.
-func (q *Fair) Done(item reconcile.Request) {
+func (q *Fair[T]) Done(item T) {
 	// This comes first, because the calling worker gets its next item after Done.
 	q.turns.release(item)
 	q.TypedRateLimitingInterface.Done(item)
@@ -85,53 +93,59 @@ func (q *Fair) Done(item reconcile.Request) {
 
 // Release stops counting an item whose reconciliation continues with a run. Slots bound
 // the runs.
-func (q *Fair) Release(item reconcile.Request) {
+func (q *Fair[T]) Release(item T) {
 	if q.turns.release(item) {
+		var nudge T
 		q.Add(nudge)
 	}
 }
 
 // turns holds the items of a work queue. The work queue locks it for all methods except
 // release.
-type turns struct {
-	mu      sync.Mutex
-	waiting map[string][]reconcile.Request
+type turns[T comparable] struct {
+	party func(T) string
 
-	// order lists the namespaces that have items, in the order of their turns.
+	mu sync.Mutex
+
+	// waiting maps each party to its items.
+	waiting map[string][]T
+
+	// order lists the parties that have items, in the order of their turns.
 	order []string
 
-	// working counts the items of each namespace that have a worker. counted holds these
+	// working counts the items of each party that have a worker. counted holds these
 	// items.
 	working map[string]int
-	counted map[reconcile.Request]bool
+	counted map[T]bool
 
 	nudged bool
 }
 
 // Touch implements workqueue.Queue.
-func (t *turns) Touch(reconcile.Request) {}
+func (t *turns[T]) Touch(T) {}
 
 // Push implements workqueue.Queue.
-func (t *turns) Push(item reconcile.Request) {
+func (t *turns[T]) Push(item T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if item == nudge {
+	if isNudge(item) {
 		t.nudged = true
 		return
 	}
-	if t.waiting[item.Namespace] == nil {
-		t.order = append(t.order, item.Namespace)
+	party := t.party(item)
+	if t.waiting[party] == nil {
+		t.order = append(t.order, party)
 	}
-	t.waiting[item.Namespace] = append(t.waiting[item.Namespace], item)
+	t.waiting[party] = append(t.waiting[party], item)
 }
 
 // Len implements workqueue.Queue. Len counts only the items that a worker may take now.
-func (t *turns) Len() int {
+func (t *turns[T]) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
-	for _, namespace := range t.order {
-		n += max(0, min(len(t.waiting[namespace]), workersPerNamespace-t.working[namespace]))
+	for _, party := range t.order {
+		n += max(0, min(len(t.waiting[party]), workersPerParty-t.working[party]))
 	}
 	if t.nudged {
 		n++
@@ -140,39 +154,40 @@ func (t *turns) Len() int {
 }
 
 // Pop implements workqueue.Queue. The work queue calls it only if Len is not zero.
-func (t *turns) Pop() (item reconcile.Request) {
+func (t *turns[T]) Pop() (item T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.nudged {
 		t.nudged = false
-		return nudge
+		return item
 	}
-	at := slices.IndexFunc(t.order, func(namespace string) bool { return t.working[namespace] < workersPerNamespace })
-	namespace := t.order[at]
+	at := slices.IndexFunc(t.order, func(party string) bool { return t.working[party] < workersPerParty })
+	party := t.order[at]
 	t.order = slices.Delete(t.order, at, at+1)
-	item, rest := t.waiting[namespace][0], t.waiting[namespace][1:]
+	item, rest := t.waiting[party][0], t.waiting[party][1:]
 	if len(rest) == 0 {
-		delete(t.waiting, namespace)
+		delete(t.waiting, party)
 	} else {
-		t.waiting[namespace] = rest
-		t.order = append(t.order, namespace)
+		t.waiting[party] = rest
+		t.order = append(t.order, party)
 	}
-	t.working[namespace]++
+	t.working[party]++
 	t.counted[item] = true
 	return item
 }
 
-// release makes room for another item of the same namespace. release reports whether
+// release makes room for another item of the same party. release reports whether
 // the item was counted.
-func (t *turns) release(item reconcile.Request) bool {
+func (t *turns[T]) release(item T) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.counted[item] {
 		return false
 	}
 	delete(t.counted, item)
-	if t.working[item.Namespace]--; t.working[item.Namespace] == 0 {
-		delete(t.working, item.Namespace)
+	party := t.party(item)
+	if t.working[party]--; t.working[party] == 0 {
+		delete(t.working, party)
 	}
 	return true
 }

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func newTestQueue(t *testing.T) *Fair {
+func newTestQueue(t *testing.T) *Fair[reconcile.Request] {
 	t.Helper()
-	q := newFair("", Options(Workers, nil).RateLimiter)
+	q := newFair("", Namespace, Options(Workers, Namespace, nil).RateLimiter)
 	t.Cleanup(q.ShutDown)
 	return q
 }
@@ -58,11 +58,11 @@ func TestSlowStacksOfOneTeamLeaveWorkersToOthers(t *testing.T) {
 			q.Add(request("hostile", i))
 		}
 		synctest.Wait()
-		if len(served) != workersPerNamespace {
-			t.Fatalf("%d workers are with one team, want %d", len(served), workersPerNamespace)
+		if len(served) != workersPerParty {
+			t.Fatalf("%d workers are with one team, want %d", len(served), workersPerParty)
 		}
 		q.Add(request("other", 0))
-		for range workersPerNamespace {
+		for range workersPerParty {
 			<-served
 		}
 		if next := <-served; next != request("other", 0) {
@@ -87,7 +87,7 @@ func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
 				}
 			}()
 		}
-		for i := range workersPerNamespace + 1 {
+		for i := range workersPerParty + 1 {
 			q.Add(request("team", i))
 		}
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
 			<-served
 		}
 		q.Release(<-served)
-		if next := <-served; next != request("team", workersPerNamespace) {
+		if next := <-served; next != request("team", workersPerParty) {
 			t.Errorf("%v is served, want the one that had no worker", next)
 		}
 		q.ShutDown()
@@ -119,7 +119,7 @@ func TestQueueForgetsFinishedItems(t *testing.T) {
 }
 
 func TestErrorsOfOneTeamDelayNoOthersRetry(t *testing.T) {
-	limiter := Options(Workers, nil).RateLimiter
+	limiter := Options(Workers, Namespace, nil).RateLimiter
 	for i := range 10_000 {
 		limiter.When(request("hostile", i))
 	}

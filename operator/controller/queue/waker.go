@@ -13,7 +13,7 @@ type Waker struct {
 	// started is closed when queue is set.
 	started chan struct{}
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	fair    *Fair
+	fair    *Fair[reconcile.Request]
 }
 
 // NewWaker returns a Waker without a queue. The controller sets the queue when it starts.
@@ -27,7 +27,7 @@ func (w *Waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterf
 }
 
 // Made stores the controller's queue. Pass Made to [Options].
-func (w *Waker) Made(queue *Fair) { w.fair = queue }
+func (w *Waker) Made(queue *Fair[reconcile.Request]) { w.fair = queue }
 
 // Release stops counting an object whose reconciliation continues with a run.
 func (w *Waker) Release(object types.NamespacedName) {

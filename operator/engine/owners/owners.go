@@ -83,7 +83,8 @@ func (g *Registry) Begin(ctx context.Context, r *Run) (end func(), err error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return end, fmt.Errorf("read the state of stack %q: %w", r.State.Stack, err)
 	}
-	settle.EachNamed(ctx, own, func(kind, name, instance string) bool {
+	// A fault hides the resources behind it, which is the effect of the bound of a state, too.
+	_ = settle.EachNamed(ctx, own, func(kind, name, instance string) bool {
 		has := place{kind, strings.ToLower(name), instance}
 		for each := range wanted {
 			if each.meets(has) {
@@ -122,7 +123,7 @@ func (r *Run) wanted() map[place]string {
 func (r *Run) inStates(ctx context.Context, wanted map[place]string) error {
 	var taken *TakenError
 	r.State.EachOther(ctx, func(projectName, stack string, state []byte) bool {
-		settle.EachNamed(ctx, state, func(kind, name, instance string) bool {
+		_ = settle.EachNamed(ctx, state, func(kind, name, instance string) bool {
 			for each, resource := range wanted {
 				if each.meets(place{kind, strings.ToLower(name), instance}) {
 					taken = &TakenError{resource, r.named(projectName, stack), "owns it", each}

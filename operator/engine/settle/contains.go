@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxContained bounds how many resources of one state Contains and EachResource decode. A state can hold millions of empty
+// maxContained bounds how many resources of one state Contains and EachNamed decode. A state can hold millions of empty
 // resources, which take seconds and gigabytes to decode.
 const maxContained = 20_000
 
@@ -27,19 +27,12 @@ func Contains(ctx context.Context, file []byte, typ, id, project string) bool {
 	return found
 }
 
-// EachResource calls see with the type and the inputs of each resource in a state file of a file backend, until see
-// returns false. Secrets in the inputs are encrypted. The file is untrusted: EachResource decodes the resources one by one.
-// The error is that of the first fault, or says that the file has too many resources; see has then got the resources
-// before.
-func EachResource(ctx context.Context, file []byte, see func(typ string, inputs map[string]any) bool) error {
-	return each(ctx, file, func(r resource) bool { return see(r.text("type"), r.object("inputs")) })
-}
-
 // EachNamed calls see with the type, the name and the instance of each database and user on an instance of Cloud SQL in a
 // state file, until see returns false. They come from the ID of the resource, because its inputs may be encrypted, and from
-// its inputs if it has no ID. The file is untrusted.
-func EachNamed(ctx context.Context, file []byte, see func(typ, name, instance string) bool) {
-	_ = each(ctx, file, func(r resource) bool { // A fault hides the resources behind it, as in Contains.
+// its inputs if it has no ID. The file is untrusted: EachNamed decodes the resources one by one. The error is that of the
+// first fault, or says that the file has too many resources; see has then got the resources before.
+func EachNamed(ctx context.Context, file []byte, see func(typ, name, instance string) bool) error {
+	return each(ctx, file, func(r resource) bool {
 		typ := r.text("type")
 		form, ok := ids[typ]
 		if !ok || !strings.HasPrefix(typ, "gcp:sql/") || !strings.Contains(form, "{name}") || !strings.Contains(form, "{instance}") {

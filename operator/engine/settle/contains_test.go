@@ -31,7 +31,7 @@ func TestAnObjectIsFoundByTheInputsOfItsResource(t *testing.T) {
 }
 
 func TestResourcesAreListedUpToTheFirstFault(t *testing.T) {
-	const resource = `{"type": "a", "inputs": {"name": "b"}}`
+	const resource = `{"type": "gcp:sql/database:Database", "inputs": {"name": "b"}}`
 	list := func(resources string) string { return `{"checkpoint": {"latest": {"resources": [` + resources + `]}}}` }
 	for name, c := range map[string]struct {
 		file, fault string
@@ -49,9 +49,9 @@ func TestResourcesAreListedUpToTheFirstFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			count := 0
-			err := EachResource(t.Context(), []byte(c.file), func(typ string, inputs map[string]any) bool {
-				if typ != "a" || inputs["name"] != "b" {
-					t.Fatalf("listed %s with %v", typ, inputs)
+			err := EachNamed(t.Context(), []byte(c.file), func(typ, name, _ string) bool {
+				if typ != "gcp:sql/database:Database" || name != "b" {
+					t.Fatalf("listed %s %s", typ, name)
 				}
 				count++
 				return true

@@ -2,18 +2,12 @@
 package clonecmd
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
-	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Result is the output of -o json.
@@ -22,9 +16,6 @@ type Result struct {
 	// Folder is the folder of the clone.
 	Folder string `json:"folder"`
 }
-
-// longestError is the maximum number of characters of Git's error.
-const longestError = 1000
 
 // New returns the command.
 func New(o cli.Options) *cobra.Command {
@@ -47,17 +38,9 @@ each push, so a new password needs no new clone, and the clone's configuration c
 			if len(args) > 1 {
 				dir = args[1]
 			}
-			words, folder, err := p.CloneTeam(command.Context(), args[0], dir)
+			folder, err := p.CloneTeam(command.Context(), args[0], dir)
 			if err != nil {
 				return err
-			}
-			var stderr bytes.Buffer
-			git := exec.CommandContext(command.Context(), "git", words...)
-			// Without a password git fails, and asks no terminal.
-			git.Env, git.Stderr = append(os.Environ(), "GIT_TERMINAL_PROMPT=0"), &stderr
-			if err := git.Run(); err != nil {
-				return fmt.Errorf("clone the repository of team %s into %s: %w", args[0], folder,
-					errors.Join(errors.New(terminal.Line(strings.TrimSpace(stderr.String()), longestError)), command.Context().Err()))
 			}
 			return output.Print(o.Out, Result{args[0], folder}, func() error {
 				_, err := fmt.Fprintf(o.Out, "cloned the repository of team %s into %s\n", args[0], folder)

@@ -67,9 +67,7 @@ func teamsOf(open Open) func(*cobra.Command) ([]string, error) {
 		list, err := p.Teams()
 		var found []string
 		for _, team := range list {
-			if team.Offer == "" {
-				found = append(found, team.Name)
-			}
+			found = append(found, team.Name)
 		}
 		return found, err
 	}

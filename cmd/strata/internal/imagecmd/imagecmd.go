@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images"
@@ -112,7 +113,7 @@ func (o commands) namespace(p *local.Platform, team, other string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team && t.Offer == "" }) {
+	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team }) {
 		return "", o.Usage(fmt.Errorf("team %q is not in teams.yaml: add it with `%s`", team, p.Home.Call("team add "+team)))
 	}
 	return teams.Team{Name: team}.Namespace(), nil
@@ -178,7 +179,7 @@ imagePullSecrets, because your login may read images that a team must not see: t
 ` + imagesJSON,
 		Example: `  strata image pull ghcr.io/example/private:1.0 --team web
   strata image pull docker.io/library/wordpress:6`,
-		Args: o.exactly(1),
+		Args: o.Arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
 			return o.add(c, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, "")

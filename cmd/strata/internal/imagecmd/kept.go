@@ -3,28 +3,15 @@ package imagecmd
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
+	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/images/desk"
 )
-
-// exactly accepts n arguments: none, or the one that the command's usage line names.
-func (o commands) exactly(n int) cobra.PositionalArgs {
-	return func(command *cobra.Command, args []string) error {
-		switch {
-		case len(args) == n:
-			return nil
-		case n == 0:
-			return o.Usage(fmt.Errorf("%s takes no argument, but got %q", command.CommandPath(), args[0]))
-		}
-		return o.Usage(fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" ")))
-	}
-}
 
 func (o commands) list() *cobra.Command {
 	var c cli.Call
@@ -34,7 +21,7 @@ func (o commands) list() *cobra.Command {
 		Long:  "Show the images of this machine, their sizes, and who may use them.\n\n" + imagesJSON,
 		Example: `  strata image list
   strata image list -o json`,
-		Args: o.exactly(0),
+		Args: o.Arguments(positional.None),
 		RunE: func(*cobra.Command, []string) error {
 			return o.run(c, "", func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) { return d.List() })
 		},
@@ -114,7 +101,7 @@ these belong to the namespaces in their names.
 
 ` + imagesJSON,
 		Example: "  strata image load images.tar",
-		Args:    o.exactly(1),
+		Args:    o.Arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
 			return o.add(c, "load "+args[0], func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				return d.Load(command.Context(), args[0])

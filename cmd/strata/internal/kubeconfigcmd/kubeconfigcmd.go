@@ -103,10 +103,7 @@ func run(ctx context.Context, p *local.Platform, team string, merge, remove bool
 		}
 		names = nil
 		for _, each := range list {
-			// The account of an entry of the catalogue runs the orders of all teams, and is nobody's to use.
-			if each.Offer == "" {
-				names = append(names, each.Name)
-			}
+			names = append(names, each.Name)
 		}
 	}
 	result := Result{Path: path}

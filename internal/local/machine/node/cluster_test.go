@@ -27,7 +27,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/unpack"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
@@ -178,35 +178,35 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 // anybody allows every pod to run the programs of a test.
 func anybody(string, string) bool { return true }
 
-func testCatalogue(tools *toolchain.Toolchain) catalogue.Catalogue {
-	flux := func(name string, listen ...catalogue.Listen) catalogue.Image {
-		return catalogue.Image{
+func testCatalogue(tools *toolchain.Toolchain) processes.Catalogue {
+	flux := func(name string, listen ...processes.Listen) processes.Image {
+		return processes.Image{
 			May: anybody, Repository: "ghcr.io/fluxcd/" + name, Tag: tools.Version(name), Override: []string{"--enable-leader-election=false"},
 			Program: func(ctx context.Context) (string, error) { return tools.Path(ctx, name) },
-			Listen:  append(listen, catalogue.Listen{Flag: "--metrics-addr", Port: 8080}, catalogue.Listen{Flag: "--health-addr", Port: 9440}),
+			Listen:  append(listen, processes.Listen{Flag: "--metrics-addr", Port: 8080}, processes.Listen{Flag: "--health-addr", Port: 9440}),
 		}
 	}
 	// The tests' Git servers listen on arbitrary addresses, so only the controller that builds is confined.
 	kustomize := flux("kustomize-controller")
 	kustomize.Confined = true
 	for _, service := range []string{"source-controller", "notification-controller"} {
-		kustomize.Reach = append(kustomize.Reach, catalogue.Reach{Namespace: fluxNamespace, Service: service, Port: 80})
+		kustomize.Reach = append(kustomize.Reach, processes.Reach{Namespace: fluxNamespace, Service: service, Port: 80})
 	}
-	return catalogue.Catalogue{
-		flux("source-controller", catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
+	return processes.Catalogue{
+		flux("source-controller", processes.Listen{Flag: "--storage-addr", Port: 9090}),
 		kustomize,
 		flux("helm-controller"),
-		flux("notification-controller", catalogue.Listen{Flag: "--events-addr", Port: 9090}, catalogue.Listen{Flag: "--receiverAddr", Port: 9292}),
+		flux("notification-controller", processes.Listen{Flag: "--events-addr", Port: 9090}, processes.Listen{Flag: "--receiverAddr", Port: 9292}),
 		guestProgram(guestRepository, "image"),
 		guestProgram(otherGuestRepository, "other image"),
 	}
 }
 
-func guestProgram(repository, env string) catalogue.Image {
-	return catalogue.Image{
+func guestProgram(repository, env string) processes.Image {
+	return processes.Image{
 		May: anybody, Commands: true, Repository: repository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": env},
 		Program: func(context.Context) (string, error) { return os.Executable() },
-		Listen:  []catalogue.Listen{{Flag: "--listen", Port: guestPort}},
+		Listen:  []processes.Listen{{Flag: "--listen", Port: guestPort}},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/network"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
 	"github.com/strata-platform/strata/internal/local/machine/process"
@@ -49,7 +49,7 @@ func newTestNode(t *testing.T, client kubernetes.Interface, pods corev1listers.P
 	t.Helper()
 	n := newNode(client, Options{
 		Config: &rest.Config{}, Pods: t.TempDir(), Logs: t.TempDir(), Processes: &process.Set{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Catalogue: catalogue.Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},
+		Catalogue: processes.Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},
 		Network:   testGateway(t),
 		Listen:    func(string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 	}, simulated.Runtime{}, nil, pods, &record.FakeRecorder{})

@@ -36,7 +36,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/logs"
 	"github.com/strata-platform/strata/internal/local/machine/node/pod"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
@@ -55,7 +55,7 @@ type Options struct {
 	// Version is the Kubernetes version that the node reports.
 	Version string
 	// Catalogue holds the images that run as processes.
-	Catalogue catalogue.Catalogue
+	Catalogue processes.Catalogue
 	// Pods is the folder of the pods' files. Logs is the folder of the logs.
 	Pods, Logs string
 	// Volumes is the folder of the persistent volumes.
@@ -210,7 +210,7 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 		Services: func() ([]*corev1.Service, error) { return serviceLister.List(labels.Everything()) },
 		// A pod's annotation names the first of these runtimes that runs one of its containers.
 		Runtimes: runtime.List{
-			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services, Network: o.Network},
+			&processes.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services, Network: o.Network},
 			sandboxes,
 			simulated.Runtime{},
 		},

@@ -17,7 +17,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/node/environment"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
 	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/test/long"
@@ -56,7 +56,7 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 		return string(raw)
 	}
 	kubeconfig := filepath.Join(podDir, "guest.kubeconfig")
-	if err := catalogue.WriteKubeconfig(kubeconfig, c.config.Host, dir, ns); err != nil {
+	if err := processes.WriteKubeconfig(kubeconfig, c.config.Host, dir, ns); err != nil {
 		t.Fatal(err)
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/machine/egress"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/operator/controller"
@@ -23,21 +23,21 @@ const fluxNamespace = "flux-system"
 const operatorImage = "ghcr.io/strata-platform/operator"
 
 // processCatalogue returns the process catalogue: the images that run as processes on this machine.
-func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) catalogue.Catalogue {
+func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) processes.Catalogue {
 	// controller-runtime's leader election needs the in-cluster namespace file. A single process needs no election.
 	alone := []string{"--enable-leader-election=false"}
-	serving := []catalogue.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
-	sources := catalogue.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
-	events := catalogue.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
-	outside := catalogue.Reach{Address: egress.Address, Serve: egress.Serve}
-	flux := func(name string, reach []catalogue.Reach, listen ...catalogue.Listen) catalogue.Image {
+	serving := []processes.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
+	sources := processes.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
+	events := processes.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
+	outside := processes.Reach{Address: egress.Address, Serve: egress.Serve}
+	flux := func(name string, reach []processes.Reach, listen ...processes.Listen) processes.Image {
 		// The controllers are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory, as in
 		// the control plane.
 		env := map[string]string{"GOGC": "25"}
-		if slices.ContainsFunc(reach, func(r catalogue.Reach) bool { return r.Address == egress.Address }) {
+		if slices.ContainsFunc(reach, func(r processes.Reach) bool { return r.Address == egress.Address }) {
 			maps.Copy(env, egress.Variables())
 		}
-		return catalogue.Image{
+		return processes.Image{
 			Repository: "ghcr.io/fluxcd/" + name,
 			Tag:        tc.Version(name),
 			May:        only(fluxNamespace, name),
@@ -49,11 +49,11 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 			Reach:      reach,
 		}
 	}
-	return catalogue.Catalogue{
-		flux("source-controller", []catalogue.Reach{events, address(gitURL), address(googleURL), outside}, catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
-		flux("kustomize-controller", []catalogue.Reach{sources, events}),
-		flux("helm-controller", []catalogue.Reach{sources, events}),
-		flux("notification-controller", []catalogue.Reach{outside}, catalogue.Listen{Flag: "--events-addr", Port: 9090}, catalogue.Listen{Flag: "--receiverAddr", Port: 9292}),
+	return processes.Catalogue{
+		flux("source-controller", []processes.Reach{events, address(gitURL), address(googleURL), outside}, processes.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("kustomize-controller", []processes.Reach{sources, events}),
+		flux("helm-controller", []processes.Reach{sources, events}),
+		flux("notification-controller", []processes.Reach{outside}, processes.Listen{Flag: "--events-addr", Port: 9090}, processes.Listen{Flag: "--receiverAddr", Port: 9292}),
 		{
 			Repository: operatorImage,
 			Tag:        version,
@@ -63,7 +63,7 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 			},
 			Entrypoint: []string{"operator"},
 			Env:        operatorEnv(h, googleURL),
-			Listen:     []catalogue.Listen{{Flag: "--health-addr", Port: 8081}},
+			Listen:     []processes.Listen{{Flag: "--health-addr", Port: 8081}},
 			// The operator shares the machine's network. Its metrics would reveal the names of every team's Stacks to
 			// every local process.
 			Override: []string{"--metrics-addr="},
@@ -72,8 +72,8 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 }
 
 // address returns the target at which a confined program reaches a server of the home. url is the server's URL.
-func address(url string) catalogue.Reach {
-	return catalogue.Reach{Address: strings.TrimPrefix(url, "http://")}
+func address(url string) processes.Reach {
+	return processes.Reach{Address: strings.TrimPrefix(url, "http://")}
 }
 
 // only returns a filter that accepts the pods of one service account.

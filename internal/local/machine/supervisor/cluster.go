@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images"
-	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/processes"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
@@ -24,7 +24,7 @@ type cluster struct {
 	home      home.Home
 	find      controlplane.FindTool
 	version   string
-	catalogue catalogue.Catalogue
+	catalogue processes.Catalogue
 	images    *images.Images
 	log       *slog.Logger
 	// google is the emulated Google Cloud as pods reach it. The supervisor sets it before the first start.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -80,9 +77,8 @@ func (s *supervisor) follow(ctx context.Context, repository, branch, commit stri
 func (s *supervisor) pushed(all *snapshot.Snapshot, scope graph.Scope, repository, branch, commit string) follow.State {
 	report, g := inspect.Of(all, scope)
 	state := follow.State{Report: report, Tried: true}
-	// A branch has no file of its own after git has packed it; that does not happen between two pushes.
-	head, err := os.ReadFile(filepath.Join(s.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
-	state.Replaced = err == nil && strings.TrimSpace(string(head)) != commit
+	head, err := gitserver.Head(s.Home.Git(), repository, branch)
+	state.Replaced = err == nil && head != commit
 	for _, o := range g.Objects {
 		if o.Kind != "Kustomization" || o.Content == nil {
 			continue

@@ -1,6 +1,6 @@
-// Package catalogue implements the runtime of the process catalogue: a container whose image is in the catalogue runs as
+// Package processes implements the runtime of the process catalogue: a container whose image is in the catalogue runs as
 // a process of this machine, with the pod's own arguments, environment, volumes and service account.
-package catalogue
+package processes
 
 import (
 	"context"
