@@ -194,20 +194,6 @@ func (r *run) state() backend.State {
 	}
 }
 
-// own rejects a run that would create a database or a user of another stack. The caller calls end after the run.
-func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), err error) {
-	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
-		return func() {}, nil
-	}
-	// Pulumi reports a program that cannot be read, and creates nothing.
-	declared, defaults, _ := r.project.Databases(r.files)
-	end, err = registry.Begin(ctx, &owners.Run{Declared: declared, Defaults: defaults, Config: r.Config, State: r.state(), Named: r.Named})
-	if err != nil {
-		err = r.failure(Failed, "%v", err)
-	}
-	return end, err
-}
-
 // boundState rejects a state that is too large to be loaded.
 func (r *run) boundState() error {
 	if over := bounds.As(r.state().Bound()); over != nil {
