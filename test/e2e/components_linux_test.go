@@ -134,6 +134,10 @@ func orderByComponent(t *testing.T, kubeconfig string) {
 			t.Fatal(err)
 		}
 		if conditionOf(stack, "Ready")["status"] == "True" {
+			spec, _ := stack["spec"].(map[string]any)
+			if spec["stack"] != "orders" || spec["serviceAccountName"] != "web" || spec["destroyOnFinalize"] != true {
+				t.Errorf("the platform has not filled in the Stack: %v", spec)
+			}
 			break
 		}
 		if stalled := conditionOf(stack, "Stalled"); stalled["status"] == "True" {
