@@ -26,13 +26,19 @@ func (r *run) owned(ctx context.Context, registry *owners.Registry, object found
 	for key, value := range stack.Spec.Config {
 		config[key] = value.Raw
 	}
-	_, err = registry.Begin(ctx, &owners.Run{
+	// A name that only a run knows would make Begin wait for the end of the other Stack's run, which never begins here.
+	unwaiting, cancel := context.WithCancel(ctx)
+	cancel()
+	_, _, err = registry.Begin(unwaiting, &owners.Run{
 		Declared: declared, Defaults: defaults, Config: config,
 		State: backend.State{Project: made.Name, Stack: stack.Spec.Stack},
 		Named: func(_, name string) string { return r.stackNames[name] },
 	})
 	if taken := (*owners.TakenError)(nil); errors.As(err, &taken) {
 		r.add(object.at("program.resources"), RuleOwner, object.String(), fmt.Sprintf("Stack %s: %v", stack.Name, taken), "correct it and push")
+		return nil
+	}
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/owners"
+	"github.com/strata-platform/strata/operator/engine/owners/taken"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/settings"
 	"github.com/strata-platform/strata/operator/engine/workdir"
@@ -202,17 +203,26 @@ func (r *run) state() backend.State {
 	}
 }
 
-// own rejects a run that would create a database or a user of another stack. The caller calls end after the run.
+// own rejects a run that would create a database or a user of another stack. The caller calls end after the run. For names
+// that only the run knows, own gives the plugins of the run a list.
 func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), err error) {
 	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
 		return func() {}, nil
 	}
 	// Pulumi reports a program that cannot be read, and creates nothing.
 	declared, defaults, _ := r.project.Databases(r.files)
-	end, err = registry.Begin(ctx, &owners.Run{Declared: declared, Defaults: defaults, Config: r.Config, State: r.state(), Named: r.Named})
-	if err != nil {
-		err = r.failure(Failed, "%v", err)
+	if r.Source != nil {
+		defaults = nil // The files of the project may set config values, too.
 	}
+	others, end, err := registry.Begin(ctx, &owners.Run{
+		Declared: declared, Opaque: r.project.Language() != project.YAML,
+		Config: r.Config, Defaults: defaults, Secret: r.SecretConfig, State: r.state(), Named: r.Named,
+	})
+	if err != nil {
+		return end, r.failure(Failed, "%v", err)
+	}
+	variable, err := taken.Write(r.root, others)
+	r.env = append(r.env, variable)
 	return end, err
 }
 

@@ -53,15 +53,24 @@ func cross(ts *testscript.TestScript, _ bool, args []string) {
 	c, err := newCrossing(ts.Getenv("STRATA_HOME"), ts.MkAbs(args[0]))
 	ts.Check(err)
 	failed := false
-	for _, a := range slices.Concat(attempts, possible) {
+	try := func(a attempt) {
 		began := time.Now()
 		if err := a.carryOut(c); err != nil {
 			failed = true
 			ts.Logf("FAIL: %s (%s): %v", a.what, a.with, err)
-			continue
+			return
 		}
 		ts.Logf("%s (%s): %.1fs", a.what, a.with, time.Since(began).Seconds())
 	}
+	for _, a := range slices.Concat(attempts, takeovers, possible) {
+		try(a)
+	}
+	ts.Check(c.withFirst(func() error {
+		for _, a := range seconds {
+			try(a)
+		}
+		return nil
+	}))
 	if failed {
 		ts.Fatalf("some attempts ended differently than docs/teams.md says")
 	}
@@ -118,14 +127,14 @@ func newCrossing(dir, repository string) (*crossing, error) {
 // TestAttemptsToCrossAreDocumented compares the tables on the page with the attempts that crossing.txtar runs.
 func TestAttemptsToCrossAreDocumented(t *testing.T) {
 	page := docstest.Read(t, "docs/teams.md")
-	for mark, table := range map[string][]attempt{"attempts": attempts, "possible": possible} {
+	for mark, table := range map[string][]attempt{"attempts": attempts, "takeovers": takeovers, "seconds": seconds, "possible": possible} {
 		want := "| what | with | refused by |\n|---|---|---|\n"
 		if mark == "possible" {
 			want = "| what | with |\n|---|---|\n"
 		}
 		for _, a := range table {
 			want += "| " + a.what + " | " + a.with + " |"
-			if mark == "attempts" {
+			if mark != "possible" {
 				want += " " + a.by + " |"
 			}
 			want += "\n"

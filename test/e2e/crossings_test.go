@@ -186,13 +186,23 @@ func landsAtHome(c *crossing) error {
 	return fmt.Errorf("%w: it is in team-web", errDenied)
 }
 
+// stated executes a statement as the user that web's Stack has created.
+func stated(statement string) func(*crossing) error {
+	return func(c *crossing) error { return c.query(c.web, "team-web", "", statement) }
+}
+
 // useShopsDatabase writes into a database of shop's as the user that web's Stack has created.
 func useShopsDatabase(c *crossing) error {
-	secret, err := clientOf(c.web)
+	return c.query(c.web, "team-web", "shop_wordpress", "CREATE TABLE from_web (n INT PRIMARY KEY)")
+}
+
+// query executes a statement with the login in the Secret sql-auth of a namespace. database may be empty.
+func (c *crossing) query(kubeconfig, namespace, database, statement string) error {
+	client, err := clientOf(kubeconfig)
 	if err != nil {
 		return err
 	}
-	raw, err := secret.Discovery().RESTClient().Get().AbsPath("/api/v1/namespaces/team-web/secrets/sql-auth").DoRaw(context.Background())
+	raw, err := client.Discovery().RESTClient().Get().AbsPath("/api/v1/namespaces/" + namespace + "/secrets/sql-auth").DoRaw(context.Background())
 	if err != nil {
 		return err
 	}
@@ -202,14 +212,14 @@ func useShopsDatabase(c *crossing) error {
 	}
 	config := mysqldriver.NewConfig()
 	config.Net, config.Addr = "tcp", string(auth.Data["host"])+":"+string(auth.Data["port"])
-	config.User, config.Passwd, config.DBName = string(auth.Data["username"]), string(auth.Data["password"]), "shop_wordpress"
+	config.User, config.Passwd, config.DBName = string(auth.Data["username"]), string(auth.Data["password"]), database
 	connector, err := mysqldriver.NewConnector(config)
 	if err != nil {
 		return err
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	if _, err = db.Exec("CREATE TABLE from_web (n INT PRIMARY KEY)"); err != nil {
+	if _, err = db.Exec(statement); err != nil {
 		if _, denied := errors.AsType[*mysqldriver.MySQLError](err); denied {
 			return fmt.Errorf("%w: %w", errDenied, err)
 		}

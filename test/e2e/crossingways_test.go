@@ -202,41 +202,10 @@ func answer(response *http.Response, err error) error {
 		return errors.Join(fmt.Errorf("%w: %s: %s", errDenied, response.Status, text), err)
 	}
 	err = googleapi.CheckResponse(response)
-	if codeOf(err) == http.StatusForbidden {
+	if code := codeOf(err); code == http.StatusForbidden || code == http.StatusConflict {
 		return fmt.Errorf("%w: %w", errDenied, err)
 	}
 	return err
-}
-
-// ran creates a Program with a name and a Stack that runs it as web, and returns an error if the Stack fails.
-func ran(name, program string) func(*crossing) error {
-	program = strings.ReplaceAll(program, `"crossing"`, `"`+name+`"`)
-	stack := strings.ReplaceAll(stackOf(""), `"crossing"`, `"`+name+`"`)
-	return func(c *crossing) error {
-		defer func() {
-			for _, kind := range []string{"stacks", "programs"} {
-				_ = request(http.MethodDelete, ofWeb+kind+"/"+name, "")(c)
-			}
-		}()
-		if err := errors.Join(made("programs", program)(c), made("stacks", stack)(c)); err != nil {
-			return err
-		}
-		return c.eventually(func() (bool, error) {
-			stack, err := c.look(ofWeb + "stacks/" + name)
-			if err != nil {
-				return false, err
-			}
-			if conditionOf(stack, "Ready")["status"] == "True" {
-				return true, nil
-			}
-			for _, kind := range []string{"Stalled", "Reconciling", "Ready"} {
-				if reason := conditionOf(stack, kind)["reason"]; reason == "UpdateFailed" || reason == "SpecInvalid" || reason == "RetryingAfterFailure" {
-					return true, fmt.Errorf("%w: %v", errDenied, conditionOf(stack, kind)["message"])
-				}
-			}
-			return false, nil
-		})
-	}
 }
 
 // look reads an object as the administrator.

@@ -33,8 +33,9 @@ patches:
       spec: {path: ./sync/upstream-kinds, sourceRef: {name: platform}}
 `
 
-// TestAStackBecomesReadyUnderUpstreamsOperator runs the first Stack of a team: its database, its user, a password and a
-// Secret. The state is in the team's bucket. down destroys the Stack with the same operator.
+// TestAStackBecomesReadyUnderUpstreamsOperator runs the first Stack of a team, a short one: its database, its user, a
+// password and a Secret. The state is in the team's bucket. A second Stack runs a Program with a component. down destroys
+// both with the same operator.
 func TestAStackBecomesReadyUnderUpstreamsOperator(t *testing.T) {
 	long.Test(t)
 	parts := os.Getenv(upstreamVariable)
@@ -65,6 +66,7 @@ func TestAStackBecomesReadyUnderUpstreamsOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	allowComponents(t, clone)
 	run("image", "load", filepath.Join(parts, "images.tar"))
 	run("image", "load", workspaceBundle(t))
 
@@ -84,10 +86,12 @@ func TestAStackBecomesReadyUnderUpstreamsOperator(t *testing.T) {
 	if _, err := os.Stat(h.TenantStates()); !os.IsNotExist(err) {
 		t.Errorf("a state is in the home's folders, which pods cannot read (%v)", err)
 	}
+	run("kubeconfig", "--team", "web")
+	orderByComponent(t, filepath.Join(h.Kubernetes(), "teams", "web.kubeconfig"))
 	if out, err := strata("up", "--operator", home.EmbeddedOperator); err == nil || !strings.Contains(out, "has the operator upstream, not embedded") {
 		t.Errorf("another operator: %v, %s", err, out)
 	}
-	if out := run("down", "--purge", "--yes"); !strings.Contains(out, "1 destroyed") {
+	if out := run("down", "--purge", "--yes"); !strings.Contains(out, "2 destroyed") {
 		t.Errorf("down destroyed no Stack:\n%s", out)
 	}
 	if left := p.Processes(); len(left) > 0 {

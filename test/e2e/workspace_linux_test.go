@@ -29,12 +29,15 @@ const (
 	workspaceImage = "docker.io/pulumi/pulumi:latest-nonroot"
 	// workspaceUser is the user of the operator's restricted profile.
 	workspaceUser = 1000
+	// componentsImage is workspaceImage with the plugin strata, for the Stacks that name it.
+	componentsImage = "docker.io/acme/pulumi-strata:1"
 	// kubernetesPlugin is any version of the plugin: the Program asks for none.
 	kubernetesPlugin = "4.18.2"
 )
 
 // workspaceBundle writes an archive with workspaceImage: pulumi, its YAML language host, and Strata's plugins where `pulumi
-// install` looks for plugins of any version. The official image downloads the plugins at the first run.
+// install` looks for plugins of any version. The official image downloads the plugins at the first run. The archive also
+// contains componentsImage.
 func workspaceBundle(t *testing.T) string {
 	t.Helper()
 	recipe, err := debian.Load(os.DirFS("testdata/workspace"))
@@ -59,15 +62,21 @@ func workspaceBundle(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bundle.Put(t.Context(), s, workspaceImage, image); err != nil {
+	components, err := mutate.AppendLayers(image, pluginLayer(t))
+	if err != nil {
 		t.Fatal(err)
+	}
+	for name, image := range map[string]v1.Image{workspaceImage: image, componentsImage: components} {
+		if err := bundle.Put(t.Context(), s, name, image); err != nil {
+			t.Fatal(err)
+		}
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "workspace.tar"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := bundle.Export(t.Context(), s, file, workspaceImage); err != nil {
+	if err := bundle.Export(t.Context(), s, file, workspaceImage, componentsImage); err != nil {
 		t.Fatal(err)
 	}
 	return file.Name()

@@ -57,7 +57,7 @@ func runOf(t *testing.T, states, name, program string) *Run {
 // begin returns the message of the run's error, or "".
 func begin(t *testing.T, g *Registry, r *Run) string {
 	t.Helper()
-	end, err := g.Begin(t.Context(), r)
+	_, end, err := g.Begin(t.Context(), r)
 	t.Cleanup(end)
 	if err != nil {
 		return err.Error()
@@ -90,7 +90,7 @@ func TestASecondOwnerOfADatabaseOrUserIsRefused(t *testing.T) {
 		"a name from the config":                    {shop, stateWith(user), "configuration: {n: {default: a}}\n" + strings.Replace(asUser, "web_a", `"web_${n}"`, 1), takesUser},
 		"an instance that is known only at runtime": {shop, stateWith(user), strings.Replace(asUser, "${instance}", "${i.name}", 1), strings.Replace(takesUser, " of instance strata", "", 1)},
 		"an instance as a link":                     {shop, stateWith(user), strings.Replace(asUser, "${instance}", "projects/p/instances/strata", 1), takesUser},
-		"a user in a component":                     {shop, stateWith(user), "components: {c: {" + asUser + "}}", takesUser},
+		"a user in a component":                     {shop, stateWith(user), "components: {c: {" + asUser + "}}", strings.Replace(takesUser, " of instance strata", "", 1)},
 		"an import":                                 {shop, stateWith(user), strings.Replace(asUser, "}}}", "}, options: {import: x}}}", 1), takesUser},
 		"a user of an instance of that name":        {shop, stateWith("gcp:sql/user:User web_a/%/other"), asUser, ""},
 		"another user":                              {shop, stateWith(strings.Replace(user, "web_a", "web_b", 1)), asUser, ""},
@@ -139,7 +139,7 @@ func TestTwoRunsDoNotCreateTheSameUserAtOnce(t *testing.T) {
 	const program = "resources: {u: {type: 'gcp:sql:User', properties: {name: web_a, instance: strata}}}"
 	states, g := t.TempDir(), &Registry{}
 	first, second := runOf(t, states, "web", program), runOf(t, states, "other", program)
-	end, err := g.Begin(t.Context(), first)
+	_, end, err := g.Begin(t.Context(), first)
 	if err != nil {
 		t.Fatal(err)
 	}

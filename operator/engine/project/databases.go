@@ -123,6 +123,9 @@ type Database struct {
 
 	// Name and Instance are texts, which may contain references such as ${instance}. They are empty for other values.
 	Name, Instance string
+
+	// Inner says that the resource is in a component of the program. References are then to the inputs of this component.
+	Inner bool
 }
 
 // Databases returns the databases and users that a program in YAML declares, and the default values of its config keys, as
@@ -136,10 +139,11 @@ func (p *Project) Databases(root *os.Root) (declared []Database, defaults map[st
 		return nil, nil, err
 	}
 	file := document.Content[0]
-	for _, resources := range append(members(file, "resources"), componentResources(file)...) {
+	own := members(file, "resources")
+	for number, resources := range append(own, componentResources(file)...) {
 		for i := 0; resources.Kind == yaml.MappingNode && i+1 < len(resources.Content); i += 2 {
 			resource := resources.Content[i+1]
-			found, component := Database{Resource: resources.Content[i].Value}, false
+			found, component := Database{Resource: resources.Content[i].Value, Inner: number >= len(own)}, false
 			for _, kind := range members(resource, "type") {
 				if databaseType.MatchString(kind.Value) {
 					found.Type = DatabaseType

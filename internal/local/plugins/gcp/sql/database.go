@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/core"
+	"github.com/strata-platform/strata/operator/engine/owners/taken"
 )
 
 // The values of deletionPolicy. With ABANDON, the provider forgets the object and does not delete it.
@@ -96,6 +97,9 @@ func databaseID(s databaseState) string {
 }
 
 func (g provider) createDatabase(ctx context.Context, r databaseRequest) (string, databaseState, error) {
+	if err := taken.Check(taken.Database, r.Args.Name, r.Args.Instance); err != nil {
+		return "", databaseState{}, err
+	}
 	project, err := g.Project(r.Args.Project)
 	if err != nil {
 		return "", databaseState{}, err

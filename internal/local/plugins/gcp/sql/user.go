@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/core"
+	"github.com/strata-platform/strata/operator/engine/owners/taken"
 )
 
 const (
@@ -107,6 +108,9 @@ func userID(u userArgs) string { return fmt.Sprintf("%s/%s/%s", u.Name, u.Host, 
 
 // createUser creates a user. It rejects a host for a database without hosts, which the API would ignore.
 func (g provider) createUser(ctx context.Context, r userRequest) (string, userArgs, error) {
+	if err := taken.Check(taken.User, r.Args.Name, r.Args.Instance); err != nil {
+		return "", userArgs{}, err
+	}
 	project, err := g.Project(r.Args.Project)
 	if err != nil {
 		return "", userArgs{}, err
