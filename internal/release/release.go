@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
@@ -32,7 +33,7 @@ type Options struct {
 	// Modified allows changes that are not committed. The command then reports them.
 	Modified bool
 	// Key signs the checksums. Nil leaves them unsigned.
-	Key *Key
+	Key *signing.Key
 	// Log gets a line for each step.
 	Log io.Writer
 }
