@@ -64,6 +64,11 @@ func newHop(
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
+	artifact, err := config.artifact(team)
+	if err != nil {
+		return nil, err
+	}
+	args.Source.Artifact = artifact
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
 	}

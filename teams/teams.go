@@ -70,7 +70,15 @@ type Team struct {
 	Name string `json:"name"`
 	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch.
 	Branch string `json:"branch,omitempty"`
-	// Path is the folder of the team's repository that Flux applies; empty means DefaultPath.
+	// Source is the kind of the team's source: SourceGit or SourceOCI; empty means SourceGit.
+	Source string `json:"source,omitempty"`
+	// Versions is the range of versions of the team's artifacts that Flux applies the highest of; empty means
+	// DefaultVersions. It needs SourceOCI, and excludes Branch.
+	Versions string `json:"versions,omitempty"`
+	// Publishers are public keys in PEM whose signatures of the team's artifacts Flux accepts, in addition to those in the
+	// configuration of layer 2. They need SourceOCI.
+	Publishers []string `json:"publishers,omitempty"`
+	// Path is the folder of the team's repository, or of its artifact, that Flux applies; empty means DefaultPath.
 	Path string `json:"path,omitempty"`
 	// Allow lists the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
 	// random:*; empty means DefaultAllow.
@@ -160,6 +168,12 @@ func (t *Team) setDefaults() {
 	if t.Branch == "" {
 		t.Branch = DefaultBranch
 	}
+	if t.Source == "" {
+		t.Source = SourceGit
+	}
+	if t.Versions == "" && t.Artifacts() {
+		t.Versions = DefaultVersions
+	}
 	if t.Path == "" {
 		t.Path = DefaultPath
 	}
@@ -225,7 +239,7 @@ func (t Team) problems(at string) []error {
 	if t.Path != "" && !insideRepository(t.Path) {
 		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
 	}
-	return append(problems, t.grantProblems(at)...)
+	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at))
 }
 
 func insideRepository(path string) bool {

@@ -106,6 +106,8 @@ type Source struct {
 	URL pulumi.StringInput
 	// Branch is the branch that Flux applies. Required.
 	Branch pulumi.StringInput
+	// Artifact makes Flux apply signed artifacts from a registry instead of the repository; nil means the repository.
+	Artifact *Artifact
 	// Path is the folder that Flux applies. Required.
 	Path pulumi.StringInput
 	// Folders are the folders of the repository that Flux fetches; none means all.

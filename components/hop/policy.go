@@ -54,7 +54,7 @@ func (b *builder) policy() error {
 		"typePrefixes":  pulumi.ToStringArray(prefixes),
 		"accounts":      pulumi.ToStringArray(b.args.accountNames()),
 		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
-		"sourceUrls":    append(pulumi.StringArray{b.args.Source.URL}, given.Sources...),
+		"sourceUrls":    append(b.args.Source.addresses(), given.Sources...),
 		"context": pulumi.Map{
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": b.args.Context.BackendURL,

@@ -38,6 +38,8 @@ type Repositories struct {
 	Example fs.FS
 	// URL is the address of the Git server, without a login.
 	URL string
+	// Registry is the host and port of the home's registry.
+	Registry string
 	// Create creates an empty repository on the Git server. It does nothing if the repository exists.
 	Create func(ctx context.Context, name string) error
 }
@@ -67,6 +69,10 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
+		// Flux applies a version of the artifacts, and no commit.
+		if team.Artifacts() {
+			continue
+		}
 		repository := team.Name
 		if team.Offer != "" {
 			repository = Platform

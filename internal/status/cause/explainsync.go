@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/graph"
 	"github.com/strata-platform/strata/internal/status/message"
 )
@@ -28,6 +29,12 @@ func syncExplanations() []explanation {
 				return "", "", ""
 			}
 			return o.Message, "", "wait: Flux checks again within " + cmp.Or(o.Text("spec", "retryInterval"), o.Text("spec", "interval"))
+		}},
+		{"a registry offers an artifact that is not signed, or an older one", func(_ *explainer, o *graph.Object) (string, string, string) {
+			if o.Reason != status.ReasonRolledBack && (o.Kind != graph.OCIRepository || o.Reason != "VerificationError") {
+				return "", "", ""
+			}
+			return o.Message, "", "find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`"
 		}},
 		{"source-controller cannot fetch a source", func(_ *explainer, o *graph.Object) (string, string, string) {
 			if o.Progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {

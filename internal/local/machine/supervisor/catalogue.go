@@ -23,7 +23,7 @@ const fluxNamespace = "flux-system"
 const operatorImage = "ghcr.io/strata-platform/operator"
 
 // processCatalogue returns the process catalogue: the images that run as processes on this machine.
-func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) catalogue.Catalogue {
+func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, registryURL, executable, version string) catalogue.Catalogue {
 	// controller-runtime's leader election needs the in-cluster namespace file. A single process needs no election.
 	alone := []string{"--enable-leader-election=false"}
 	serving := []catalogue.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
@@ -50,7 +50,7 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 		}
 	}
 	return catalogue.Catalogue{
-		flux("source-controller", []catalogue.Reach{events, address(gitURL), address(googleURL), outside}, catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("source-controller", []catalogue.Reach{events, address(gitURL), address(registryURL), address(googleURL), outside}, catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
 		flux("kustomize-controller", []catalogue.Reach{sources, events}),
 		flux("helm-controller", []catalogue.Reach{sources, events}),
 		flux("notification-controller", []catalogue.Reach{outside}, catalogue.Listen{Flag: "--events-addr", Port: 9090}, catalogue.Listen{Flag: "--receiverAddr", Port: 9292}),

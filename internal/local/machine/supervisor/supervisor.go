@@ -119,7 +119,7 @@ func run(ctx context.Context, o Options) error {
 	s.cluster = &cluster{
 		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
 		closing:   ctx.Done(),
-		catalogue: processCatalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, o.Executable, o.Version),
+		catalogue: processCatalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, "http://"+registryListener.Addr().String(), o.Executable, o.Version),
 	}
 	if err := s.open(); err != nil {
 		return err

@@ -134,6 +134,9 @@ func (c *call) putManifest() error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkSignatures(target.MediaType, content); err != nil {
+		return err
+	}
 	if target.Digest, _, err = v1.SHA256(bytes.NewReader(content)); err != nil {
 		return err
 	}
