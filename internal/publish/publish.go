@@ -31,7 +31,7 @@ type Options struct {
 	Insecure bool
 	// Login logs in at the registry; nil means the credentials of Docker's configuration.
 	Login authn.Authenticator
-	// Version is the version of the artifact, by semantic versioning; empty means the next patch of the highest version in the
+	// Version is the version of the artifact, such as "1.4.0"; empty means the next patch of the highest version in the
 	// repository, or the highest version itself if it has the same tree.
 	Version string
 	// Key signs.
@@ -123,9 +123,8 @@ func (p publication) run(ctx context.Context) (Result, error) {
 // choose returns the version of the artifact, and the digest of that version if the repository contains it.
 func (p publication) choose(layer []byte, origin Origin) (version string, existing v1.Hash, err error) {
 	if p.Version != "" {
-		given, err := semver.StrictNewVersion(p.Version)
-		if err != nil || given.Metadata() != "" {
-			return "", v1.Hash{}, fmt.Errorf("the version %q is not one such as 1.4.0: Flux follows the highest semantic version", p.Version)
+		if parse(p.Version) == nil {
+			return "", v1.Hash{}, fmt.Errorf("the version %q is not one such as 1.4.0: three numbers of at most six digits", p.Version)
 		}
 		existing, err := p.digest(p.Version)
 		return p.Version, existing, err
@@ -163,12 +162,22 @@ func (p publication) highest() (*semver.Version, error) {
 	}
 	var highest *semver.Version
 	for _, tag := range tags {
-		version, err := semver.StrictNewVersion(tag)
-		if err == nil && (highest == nil || version.GreaterThan(highest)) {
+		if version := parse(tag); version != nil && (highest == nil || version.GreaterThan(highest)) {
 			highest = version
 		}
 	}
 	return highest, nil
+}
+
+// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million.
+func parse(text string) *semver.Version {
+	version, err := semver.StrictNewVersion(text)
+	const million = 1_000_000
+	if err != nil || version.Prerelease() != "" || version.Metadata() != "" ||
+		version.Major() >= million || version.Minor() >= million || version.Patch() >= million {
+		return nil
+	}
+	return version
 }
 
 // digest returns the digest of a tag, or a zero one if the repository does not contain the tag.

@@ -58,8 +58,8 @@ func newSite(t *testing.T) *site {
 	if s.key, err = signing.EnsureKey("the key", filepath.Join(t.TempDir(), "web.key")); err != nil {
 		t.Fatal(err)
 	}
-	for _, each := range []string{"flux-system", namespace} {
-		if err := s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: each, Labels: map[string]string{"strata.dev/team": "web"}}}); err != nil {
+	for each, labels := range map[string]map[string]string{"flux-system": nil, namespace: {"strata.dev/team": "web"}} {
+		if err := s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: each, Labels: labels}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,9 +159,8 @@ func (s *site) publish(t *testing.T, content, version string, key *signing.Key) 
 	return result
 }
 
-// follow creates an OCIRepository that follows the highest version.
-func (s *site) follow(t *testing.T, name string, change func(spec map[string]any)) *unstructured.Unstructured {
-	t.Helper()
+// source returns an OCIRepository that follows the highest version, as layer 2 creates it, with a change.
+func (s *site) source(name string, change func(spec map[string]any)) *unstructured.Unstructured {
 	spec := map[string]any{
 		"interval": "1s", "url": "oci://" + s.host + "/" + repository, "insecure": true, "provider": "generic",
 		"ref": map[string]any{"semver": ">=0.0.0"}, "secretRef": map[string]any{"name": "login"},
@@ -170,10 +169,16 @@ func (s *site) follow(t *testing.T, name string, change func(spec map[string]any
 	if change != nil {
 		change(spec)
 	}
-	source := &unstructured.Unstructured{Object: map[string]any{
+	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
 		"metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
 	}}
+}
+
+// follow creates an OCIRepository.
+func (s *site) follow(t *testing.T, name string, change func(spec map[string]any)) *unstructured.Unstructured {
+	t.Helper()
+	source := s.source(name, change)
 	if err := s.Create(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,12 @@ func syncExplanations() []explanation {
 			}
 			return o.Message, "", "wait: Flux checks again within " + cmp.Or(o.Text("spec", "retryInterval"), o.Text("spec", "interval"))
 		}},
+		{"nothing is published in a registry", func(e *explainer, o *graph.Object) (string, string, string) {
+			if o.Reason != status.ReasonNothingPublished {
+				return "", "", ""
+			}
+			return o.Message, "", "publish an artifact: run `" + e.Scope.Command("publish --team "+o.Name) + "` in the folder with the manifests"
+		}},
 		{"a registry offers an artifact that is not signed, or an older one", func(_ *explainer, o *graph.Object) (string, string, string) {
 			if o.Reason != status.ReasonRolledBack && (o.Kind != graph.OCIRepository || o.Reason != "VerificationError") {
 				return "", "", ""

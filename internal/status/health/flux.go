@@ -29,6 +29,10 @@ func fluxState(g *graph.Graph, o *graph.Object) (ok bool, reason, text string) {
 			reason, text = warned(g, o, reason, text)
 		}
 	}
+	// The message of source-controller v1.9 and of the semver library, for a repository that does not exist, too.
+	if o.Kind == graph.OCIRepository && !ok && (strings.Contains(text, "no match found for semver") || strings.Contains(text, "NAME_UNKNOWN")) {
+		return false, status.ReasonNothingPublished, "the registry contains no version in the range " + o.Text("spec", "ref", "semver")
+	}
 	if refused := refusedVersion(g, o); refused != "" {
 		return false, status.ReasonRolledBack, refused
 	}

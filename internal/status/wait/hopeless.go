@@ -22,7 +22,7 @@ const updateFailed = "UpdateFailed"
 // hopelessReasons are the reasons that waiting does not remove. operator/api/v1 defines those of Stacks.
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
-	status.ReasonNotCreated, status.ReasonAccessDenied, "InvalidImageName",
+	status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonRolledBack, "InvalidImageName",
 }
 
 // persistence measures for how long a cause has been the same. Its zero value is ready for use.
