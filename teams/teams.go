@@ -168,9 +168,6 @@ func (t *Team) setDefaults() {
 	if t.Branch == "" {
 		t.Branch = DefaultBranch
 	}
-	if t.Source == "" {
-		t.Source = SourceGit
-	}
 	if t.Versions == "" && t.Artifacts() {
 		t.Versions = DefaultVersions
 	}

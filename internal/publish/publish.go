@@ -2,7 +2,7 @@
 // a registry.
 //
 // Flux follows the highest version in the repository. The version is part of the signed manifest, so that nobody without the key
-// can give an older artifact a higher version (docs/decisions/0038-published-artifacts.md).
+// can give an older artifact a higher version (docs/decisions/0039-published-artifacts.md).
 package publish
 
 import (

@@ -45,6 +45,9 @@ Flux applies the highest version, and refuses an artifact that is not signed, or
   # to a registry on the Internet, as in continuous integration
   strata publish deploy --repository oci://europe-docker.pkg.dev/example/team-web/deploy --key publisher.key`,
 		Args: o.Arguments(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			if (f.team == "") == (f.repository == "") {
 				return o.Usage(errors.New("give either --team or --repository"))
@@ -76,6 +79,10 @@ Flux applies the highest version, and refuses an artifact that is not signed, or
 	command.Flags().StringVar(&f.tag, "tag", "", "version of the artifact, such as 1.4.0; empty means the next one")
 	command.Flags().StringVar(&f.key, "key", "", "file with the private key that signs, in PEM; empty means the team's key in the home")
 	_ = command.RegisterFlagCompletionFunc("team", complete.Teams(o.Local))
+	_ = command.RegisterFlagCompletionFunc("key", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+	for _, free := range []string{"repository", "tag"} {
+		_ = command.RegisterFlagCompletionFunc(free, cobra.NoFileCompletions)
+	}
 	f.output.Bind(command)
 	return command
 }
