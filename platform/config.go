@@ -85,7 +85,7 @@ type Config struct {
 	// oci. ArtifactInsecure uses HTTP. ArtifactKeys are the public keys, in PEM, that sign the artifacts of a team, in addition
 	// to publishers in teams.yaml. ArtifactCredentials may read the artifacts; the team can read them too.
 	ArtifactURL         string                 `setting:"artifactUrl"`
-	ArtifactInsecure    bool                   `setting:"artifactInsecure"`
+	ArtifactInsecure    bool                   `setting:"artifactInsecure" default:"false"`
 	ArtifactKeys        map[string]string      `setting:"artifactKeys"`
 	ArtifactCredentials map[string]Credentials `setting:"artifactCredentials" secret:"true"`
 	// TeamCredentials may read a team's repository, by the team's name. The team can read them too, so each must be valid

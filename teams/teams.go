@@ -5,7 +5,6 @@ package teams
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -244,17 +243,4 @@ func insideRepository(path string) bool {
 		return false
 	}
 	return !slices.Contains(strings.Split(path, "/"), "..")
-}
-
-func joined(problems []error) error {
-	texts := make([]string, len(problems))
-	for i, problem := range problems {
-		texts[i] = problem.Error()
-	}
-	return errors.New(strings.Join(texts, "; "))
-}
-
-// oneLine replaces the line breaks in the decoder's message by spaces.
-func oneLine(err error) error {
-	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }

@@ -203,7 +203,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, images, control net
 		defer close(resumed)
 		s.resume(ctx)
 	}()
-	go collectImages(ctx, s.cluster.images, s.Log)
+	go s.cluster.images.Collect(ctx, s.Log)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
