@@ -169,11 +169,12 @@ func (p publication) highest() (*semver.Version, error) {
 	return highest, nil
 }
 
-// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million.
+// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million. 0.0.0 stands
+// for no version there.
 func parse(text string) *semver.Version {
 	version, err := semver.StrictNewVersion(text)
 	const million = 1_000_000
-	if err != nil || version.Prerelease() != "" || version.Metadata() != "" ||
+	if err != nil || text == "0.0.0" || version.Prerelease() != "" || version.Metadata() != "" ||
 		version.Major() >= million || version.Minor() >= million || version.Patch() >= million {
 		return nil
 	}

@@ -207,6 +207,7 @@ func TestVersions(t *testing.T) {
 		{"5", "1.11.0-rc.1", "", "is not one such as"},
 		{"5", "1.11.0+build", "", "is not one such as"},
 		{"5", "1000000.0.0", "", "is not one such as"},
+		{"5", "0.0.0", "", "is not one such as"},
 	} {
 		result, err := publish(step.content, step.version)
 		if step.says != "" {
