@@ -34,7 +34,7 @@ func syncExplanations() []explanation {
 			if o.Reason != status.ReasonNothingPublished {
 				return "", "", ""
 			}
-			return o.Message, "", "publish an artifact: run `" + e.Scope.Command("publish --team "+o.Name) + "` in the folder with the manifests"
+			return o.Message, "", "publish an artifact: run " + e.Scope.Command("publish --team "+o.Name) + " in the folder with the manifests"
 		}},
 		{"a registry offers an artifact that is not signed, or an older one", func(_ *explainer, o *graph.Object) (string, string, string) {
 			if o.Reason != status.ReasonRolledBack && (o.Kind != graph.OCIRepository || o.Reason != "VerificationError") {
