@@ -81,6 +81,13 @@ type Config struct {
 
 	// TeamURL is the URL of a team's repository, with {team} for the team's name. Required.
 	TeamURL string `setting:"teamUrl" required:"true"`
+	// ArtifactURL is the URL of the repository of a team's artifacts, with {team} for the team's name, for teams with source:
+	// oci. ArtifactInsecure uses HTTP. ArtifactKeys are the public keys, in PEM, that sign the artifacts of a team, in addition
+	// to publishers in teams.yaml. ArtifactCredentials may read the artifacts; the team can read them too.
+	ArtifactURL         string                 `setting:"artifactUrl"`
+	ArtifactInsecure    bool                   `setting:"artifactInsecure" default:"false"`
+	ArtifactKeys        map[string]string      `setting:"artifactKeys"`
+	ArtifactCredentials map[string]Credentials `setting:"artifactCredentials" secret:"true"`
 	// TeamCredentials may read a team's repository, by the team's name. The team can read them too, so each must be valid
 	// for one repository only. A team without credentials has a public repository.
 	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
@@ -138,7 +145,7 @@ func (c Config) Problems() []string {
 		refuse(err != nil, "privateRanges: %q is not a range of addresses, such as 10.8.0.0/24", each)
 	}
 	problems = append(problems, c.credentialProblems()...)
-	return problems
+	return append(problems, c.artifactProblems()...)
 }
 
 // credentialProblems refuses credentials that would let their readers write to the fleet repository. A team can read its
@@ -194,7 +201,7 @@ func (c Config) hasReceivers() bool {
 // sourcePorts returns the ports in the URLs of the repositories.
 func (c Config) sourcePorts() []int {
 	var ports []int
-	for _, address := range []string{c.FleetURL, c.PlatformURL, c.StrataURL, c.teamURL("team")} {
+	for _, address := range []string{c.FleetURL, c.PlatformURL, c.StrataURL, c.teamURL("team"), c.ArtifactURL} {
 		parsed, err := url.Parse(address)
 		if err != nil {
 			continue

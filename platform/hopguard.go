@@ -23,6 +23,9 @@ const ofAccount = `request.userInfo.username.startsWith('system:serviceaccount:'
 // expires.
 const isToken = `dyn(object) != null && dyn(object).?type.orValue('') == 'kubernetes.io/service-account-token'`
 
+// isPublisher is true for the Secret with the keys of publishers, also where the hop has created none.
+const isPublisher = `request.resource.resource == 'secrets' && request.name == '` + hop.PublisherSecret + `'`
+
 // guardHops makes the API server refuse changes of the hop's objects by the team's accounts. A team may write Secrets and
 // ConfigMaps of its own, and RBAC cannot exclude single names: a create request has no name to match yet, and RBAC has no
 // deny rules. The policy also refuses service account token Secrets: whoever may create them could act as any account of
@@ -51,6 +54,11 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + ofHop + ")"),
 					Message:    pulumi.String(fmt.Sprintf("objects with the label %s belong to the platform: accounts of the team may not change them; ask %s", hop.Label, contact)),
+					Reason:     pulumi.String("Forbidden"),
+				},
+				&admissionv1.ValidationArgs{
+					Expression: pulumi.String("!(" + isPublisher + ")"),
+					Message:    pulumi.String("the Secret " + hop.PublisherSecret + " decides whose artifacts Flux trusts: accounts of the team may not create one; ask " + contact),
 					Reason:     pulumi.String("Forbidden"),
 				},
 				&admissionv1.ValidationArgs{

@@ -42,6 +42,11 @@ func newHop(
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
+	artifact, err := config.artifact(team)
+	if err != nil {
+		return nil, err
+	}
+	args.Source.Artifact = artifact
 	made, err := hop.NewHop(ctx, "team-"+team.Name, args, opts...)
 	if err != nil {
 		return nil, err

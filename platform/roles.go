@@ -48,12 +48,15 @@ const (
 // name for create requests, and one ending in -update for update requests.
 var policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
 
+// artifactPolicies need no TenantPolicy, so each has one binding of the same name.
+var artifactPolicies = []string{"strata-artifacts", "strata-versions"}
+
 func bindings(policies []string) []string {
 	var names []string
 	for _, name := range policies {
 		names = append(names, name, name+"-update")
 	}
-	return names
+	return append(names, artifactPolicies...)
 }
 
 // ClusterRoles returns the rules of each ClusterRole of this layer by its name, for the embedded operator.
@@ -90,7 +93,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
-			named(admission.GroupName, "validatingadmissionpolicies", policies...),
+			named(admission.GroupName, "validatingadmissionpolicies", slices.Concat(policies, artifactPolicies)...),
 			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(policies)...),
 			// Kubernetes lets an account create a policy with parameters only if it can read them in every namespace.
 			// They contain no secrets.

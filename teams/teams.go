@@ -5,7 +5,6 @@ package teams
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -70,7 +69,15 @@ type Team struct {
 	Name string `json:"name"`
 	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch.
 	Branch string `json:"branch,omitempty"`
-	// Path is the folder of the team's repository that Flux applies; empty means DefaultPath.
+	// Source is the kind of the team's source: SourceGit or SourceOCI; empty means SourceGit.
+	Source string `json:"source,omitempty"`
+	// Versions is the range of versions of the team's artifacts that Flux applies the highest of; empty means
+	// DefaultVersions. It needs SourceOCI, and excludes Branch.
+	Versions string `json:"versions,omitempty"`
+	// Publishers are public keys in PEM whose signatures of the team's artifacts Flux accepts, in addition to those in the
+	// configuration of layer 2. They need SourceOCI.
+	Publishers []string `json:"publishers,omitempty"`
+	// Path is the folder of the team's repository, or of its artifact, that Flux applies; empty means DefaultPath.
 	Path string `json:"path,omitempty"`
 	// Allow lists the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
 	// random:*; empty means DefaultAllow.
@@ -160,6 +167,9 @@ func (t *Team) setDefaults() {
 	if t.Branch == "" {
 		t.Branch = DefaultBranch
 	}
+	if t.Versions == "" && t.Artifacts() {
+		t.Versions = DefaultVersions
+	}
 	if t.Path == "" {
 		t.Path = DefaultPath
 	}
@@ -225,7 +235,7 @@ func (t Team) problems(at string) []error {
 	if t.Path != "" && !insideRepository(t.Path) {
 		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
 	}
-	return append(problems, t.grantProblems(at)...)
+	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at))
 }
 
 func insideRepository(path string) bool {
@@ -233,17 +243,4 @@ func insideRepository(path string) bool {
 		return false
 	}
 	return !slices.Contains(strings.Split(path, "/"), "..")
-}
-
-func joined(problems []error) error {
-	texts := make([]string, len(problems))
-	for i, problem := range problems {
-		texts[i] = problem.Error()
-	}
-	return errors.New(strings.Join(texts, "; "))
-}
-
-// oneLine replaces the line breaks in the decoder's message by spaces.
-func oneLine(err error) error {
-	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }

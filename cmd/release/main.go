@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/release"
+	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	}
 	o := release.Options{Root: root, Out: *folder, Platforms: strings.Fields(*platforms), Bundles: *bundles, Modified: *modified, Log: out}
 	if *key != "" {
-		if o.Key, err = release.ReadKey(*key); err != nil {
+		if o.Key, err = signing.ReadKey("the release key", *key); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
+	"github.com/strata-platform/strata/cmd/strata/internal/publishcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/cmd/strata/internal/repositorycmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
@@ -104,7 +105,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)),
-		checkcmd.New(options(io)), checkcmd.Schema(options(io)), driftcmd.New(options(io)),
+		checkcmd.New(options(io)), checkcmd.Schema(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
 		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)),
 		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)

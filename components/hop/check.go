@@ -46,6 +46,7 @@ func (a *HopArgs) check() error {
 	problems = append(problems, accountProblems("the account", Account{Name: a.Account, Roles: a.Roles})...)
 	problems = append(problems, a.furtherAccountProblems()...)
 	problems = append(problems, a.limitProblems()...)
+	problems = append(problems, a.Source.Artifact.problems()...)
 	if a.Policy != nil {
 		problems = append(problems, a.Policy.problems(a.accountNames())...)
 	}

@@ -108,6 +108,8 @@ type Source struct {
 	Branch pulumi.StringInput
 	// Commit is the commit of Branch that Flux applies; nil means the latest.
 	Commit pulumi.StringInput
+	// Artifact makes Flux apply signed artifacts from a registry instead of the repository; nil means the repository.
+	Artifact *Artifact
 	// Path is the folder that Flux applies. Required.
 	Path pulumi.StringInput
 	// Folders are the folders of the repository that Flux fetches; none means all.

@@ -71,7 +71,7 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 		"typePrefixes":  pulumi.ToStringArray(prefixes),
 		"accounts":      pulumi.ToStringArray(args.accountNames()),
 		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
-		"sourceUrls":    append(pulumi.StringArray{args.Source.URL}, given.Sources...),
+		"sourceUrls":    append(args.Source.addresses(), given.Sources...),
 		"context": pulumi.Map{
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": args.Context.BackendURL,

@@ -11,14 +11,21 @@ const syncTimeout = "5m"
 
 // sync makes Flux apply the team's repository in the team's namespace: each folder under its own account.
 func (b *builder) sync() error {
+	var origin fluxcd.Origin = fluxcd.Git{
+		URL: b.args.Source.URL, Branch: b.args.Source.Branch, Commit: b.args.Source.Commit,
+		Username: b.args.Source.Username, Password: b.args.Source.Password, SparseCheckout: b.args.Source.Folders,
+	}
+	if artifact := b.args.Source.Artifact; artifact != nil {
+		var err error
+		if origin, err = artifact.origin(b); err != nil {
+			return err
+		}
+	}
 	args := &fluxcd.SourceArgs{
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
-		Origin: fluxcd.Git{
-			URL: b.args.Source.URL, Branch: b.args.Source.Branch, Commit: b.args.Source.Commit,
-			Username: b.args.Source.Username, Password: b.args.Source.Password, SparseCheckout: b.args.Source.Folders,
-		},
-		Interval: b.args.Source.Interval,
+		Origin:    origin,
+		Interval:  b.args.Source.Interval,
 		// The labels let admission policies keep the team from changing these Secrets. The team may change its other
 		// Secrets.
 		SecretLabels: b.objectLabels(),

@@ -19,6 +19,9 @@ import (
 // repositories returns the repositories of the home on the running Git server.
 func (p *Platform) repositories(running supervisor.Status) (repositories.Repositories, error) {
 	all := repositories.Repositories{Home: p.Home, Root: p.Repository.Root, URL: running.GitURL, Create: p.client.CreateRepository}
+	if port := running.Ports[supervisor.RegistryPort]; port != 0 {
+		all.Registry = fmt.Sprintf("127.0.0.1:%d", port)
+	}
 	if !p.Repository.Organisation {
 		all.Example = os.DirFS(filepath.Join(p.Repository.Root, filepath.FromSlash(repositories.FirstTeamFiles)))
 		return all, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
@@ -33,7 +34,7 @@ type Options struct {
 	// Modified allows changes that are not committed. `strata version` of the built command then reports them.
 	Modified bool
 	// Key signs the checksums. Nil leaves them unsigned.
-	Key *Key
+	Key *signing.Key
 	// Log gets a line for each step.
 	Log io.Writer
 }

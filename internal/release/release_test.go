@@ -2,7 +2,6 @@ package release
 
 import (
 	"bytes"
-	"crypto/elliptic"
 	"encoding/json"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/components/plugin"
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
 
@@ -235,11 +235,11 @@ func TestBundlesOfOtherPlatformsAreAdopted(t *testing.T) {
 }
 
 func TestAReleaseWithoutAKeySaysSo(t *testing.T) {
-	private, err := ReadKey(pemOf(t, newKey(t, elliptic.P256())))
+	private, err := signing.EnsureKey("the release key", filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []*Key{nil, private} {
+	for _, key := range []*signing.Key{nil, private} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "a"), "content")
 		var log bytes.Buffer

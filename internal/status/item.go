@@ -36,7 +36,7 @@ func (i Item) Progressing() bool { return slices.Contains(progressing, i.Reason)
 
 // OfHop reports whether layer 2 creates an item that counts as a team's: the source or a sync of the team's hop.
 func (i Item) OfHop() bool {
-	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "Kustomization"}, i.Kind)
+	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "OCIRepository", "Kustomization"}, i.Kind)
 }
 
 // Ref returns the item's kind and name, as in "Stack team-web/shop", safe to print.

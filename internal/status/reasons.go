@@ -15,6 +15,10 @@ const (
 	ReasonNotCreated = "NotCreated"
 	// ReasonAccessDenied is for a cluster that answers, but denies the engineer access.
 	ReasonAccessDenied = "AccessDenied"
+	// ReasonNothingPublished is for a source whose repository in a registry contains no version in its range.
+	ReasonNothingPublished = "NothingPublished"
+	// ReasonRolledBack is for a source whose registry offers an older artifact than the one that runs, and for its sync.
+	ReasonRolledBack = "RolledBack"
 	// ReasonSuspended is for a source or sync that somebody has suspended.
 	ReasonSuspended = "Suspended"
 	// ReasonScaledDown is for a workload of the platform that is scaled to zero.

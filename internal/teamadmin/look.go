@@ -122,8 +122,10 @@ func (t *Team) readQuota(quotas []corev1.ResourceQuota) {
 
 // readSyncs reads the team's repository and the syncs that apply it.
 func (t *Team) readSyncs(g *graph.Graph) {
-	if o := g.Get(graph.GitRepository, t.Namespace, t.Name); o != nil {
-		t.Repository = o.Text("spec", "url")
+	for _, kind := range []string{graph.GitRepository, graph.OCIRepository} {
+		if o := g.Get(kind, t.Namespace, t.Name); o != nil {
+			t.Repository = o.Text("spec", "url")
+		}
 	}
 	for _, o := range g.All("Kustomization", t.Namespace) {
 		t.Syncs = append(t.Syncs, Sync{

@@ -15,26 +15,35 @@ const (
 	inOurs    = ". Syncs of team web use sources and apply objects in team-web only; ask the platform team"
 )
 
+// verified are the fields of an OCIRepository that the policy strata-artifacts demands.
+const verified = ", ref: {semver: '*'}, verify: {provider: cosign, secretRef: {name: strata-publisher}}"
+
+// artifacts are the sources of the policy strata-artifacts. test/publish has more of them.
+var artifacts = map[string]attempt{
+	"artifacts of its publishers": {source("OCIRepository", "url: 'oci://ghcr.io/example/apps'"+verified), ""},
+	"artifacts of anybody":        {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', ref: {semver: '*'}"), "spec.verify is not set. Sources of the kind OCIRepository in namespace team-web must have the provider cosign"},
+}
+
 var sources = map[string]attempt{
 	"its repository":          {source("GitRepository", "url: 'https://git.example.com/web.git', secretRef: {name: web}"), ""},
 	"a shared one, with .git": {source("GitRepository", "url: 'https://git.example.com/shared.git/', provider: generic"), ""},
-	"a shared registry":       {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', provider: generic"), ""},
+	"a shared registry":       {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', provider: generic"+verified), ""},
 	"a shared bucket":         {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example"), ""},
 
 	"another's repository":    {source("GitRepository", "url: 'https://git.example.com/api.git'"), "its address is https://git.example.com/api.git" + fromOurs},
 	"another protocol":        {source("GitRepository", "url: 'http://git.example.com/web.git'"), "its address is http://git.example.com/web.git" + fromOurs},
-	"another registry":        {source("OCIRepository", "url: 'oci://ghcr.io/example/other'"), "its address is oci://ghcr.io/example/other" + fromOurs},
+	"another registry":        {source("OCIRepository", "url: 'oci://ghcr.io/example/other'"+verified), "its address is oci://ghcr.io/example/other" + fromOurs},
 	"another bucket":          {source("Bucket", "endpoint: storage.googleapis.com, bucketName: other"), "its address is https://storage.googleapis.com/other" + fromOurs},
 	"a bucket without TLS":    {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example, insecure: true"), "its address is http://storage.googleapis.com/example" + fromOurs},
 	"a repository of charts":  {source("HelmRepository", "url: 'https://charts.example.com'"), "its address is https://charts.example.com" + fromOurs},
-	"the controller's cloud":  {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', provider: gcp"), "spec.provider is gcp" + asTeam},
+	"the controller's cloud":  {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', provider: gcp"+verified), "spec.provider is gcp" + asTeam},
 	"the same for a bucket":   {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example, provider: gcp"), "spec.provider is gcp" + asTeam},
 	"what a repository names": {source("GitRepository", "url: 'https://git.example.com/web.git', recurseSubmodules: true"), "spec.recurseSubmodules" + andNoMore},
 	"by a proxy":              {source("GitRepository", "url: 'https://git.example.com/web.git', proxySecretRef: {name: mine}"), "spec.proxySecretRef" + andNoMore},
 	"a login from elsewhere":  {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example, sts: {provider: ldap, endpoint: 'https://example.com'}"), "spec.sts" + andNoMore},
 	"a long wait":             {source("GitRepository", "url: 'https://git.example.com/web.git', timeout: 60m"), "spec.timeout is 60m, at most 2m is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
 	"at all times":            {strings.Replace(source("GitRepository", "url: 'https://git.example.com/web.git'"), "interval: 1m", "interval: 1s", 1), "spec.interval is 1s, at least 10s is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
-	"as an account":           {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"), "spec.serviceAccountName" + andNoMore},
+	"as an account":           {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"+verified), "spec.serviceAccountName" + andNoMore},
 }
 
 var syncs = map[string]attempt{

@@ -70,9 +70,19 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	}
 	config.TeamURL = all.Address(platform.TeamPlaceholder)
 	config.TeamCredentials = map[string]platform.Credentials{}
+	config.ArtifactKeys, config.ArtifactCredentials = map[string]string{}, map[string]platform.Credentials{}
+	if all.Registry != "" {
+		config.ArtifactURL, config.ArtifactInsecure = "oci://"+all.Registry+"/"+teams.Team{Name: platform.TeamPlaceholder}.ArtifactRepository(), true
+	}
 	for _, team := range list {
 		username, password := login(gitserver.Reader(team.Name))
 		config.TeamCredentials[team.Name] = platform.Credentials{Username: username, Password: password}
+		if team.Artifacts() {
+			config.ArtifactCredentials[team.Name] = config.TeamCredentials[team.Name]
+			if config.ArtifactKeys[team.Name], err = PublicKey(all.Home, team.Name); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if err != nil {
 		return nil, err

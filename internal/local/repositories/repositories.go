@@ -39,6 +39,8 @@ type Repositories struct {
 	Example fs.FS
 	// URL is the address of the Git server, without a login.
 	URL string
+	// Registry is the host and port of the home's registry.
+	Registry string
 	// Create creates an empty repository on the Git server. It does nothing if the repository exists.
 	Create func(ctx context.Context, name string) error
 }
@@ -67,6 +69,10 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
+		// Flux applies a version of the artifacts, and no commit.
+		if team.Artifacts() {
+			continue
+		}
 		repository := team.Name
 		// Flux applies the catalogue from the platform repository. An entry that is Strata's own has a source with another branch,
 		// for which this head says nothing.

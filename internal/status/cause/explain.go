@@ -152,6 +152,6 @@ func (e *explainer) explain(o *graph.Object) {
 
 // goesDown reports whether an unfinished `strata down` has suspended syncs in a namespace.
 func (e *explainer) goesDown(namespace string) bool {
-	return slices.ContainsFunc(slices.Concat(e.All("Kustomization", namespace), e.All("GitRepository", namespace)),
+	return slices.ContainsFunc(slices.Concat(e.All("Kustomization", namespace), e.All("GitRepository", namespace), e.All("OCIRepository", namespace)),
 		func(o *graph.Object) bool { return o.Content != nil && o.SuspendedByDown() })
 }

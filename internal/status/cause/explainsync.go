@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/graph"
 	"github.com/strata-platform/strata/internal/status/message"
 )
@@ -30,6 +31,18 @@ func syncExplanations() []explanation {
 				return "", "", ""
 			}
 			return o.Message, "", "wait: Flux checks again within " + cmp.Or(o.Text("spec", "retryInterval"), o.Text("spec", "interval"))
+		}},
+		{"nothing is published in a registry", func(e *explainer, o *graph.Object) (string, string, string) {
+			if o.Reason != status.ReasonNothingPublished {
+				return "", "", ""
+			}
+			return o.Message, "", "publish an artifact: run " + e.Scope.Command("publish --team "+o.Name) + " in the folder with the manifests"
+		}},
+		{"a registry offers an artifact that is not signed, or an older one", func(_ *explainer, o *graph.Object) (string, string, string) {
+			if o.Reason != status.ReasonRolledBack && (o.Kind != graph.OCIRepository || o.Reason != "VerificationError") {
+				return "", "", ""
+			}
+			return o.Message, "", "find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`"
 		}},
 		{"source-controller cannot fetch a source", func(_ *explainer, o *graph.Object) (string, string, string) {
 			if o.Progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {

@@ -79,6 +79,14 @@ func (s Scope) Required() []snapshot.Key {
 	return list
 }
 
+// sourceKind returns the kind of a team's source.
+func sourceKind(team teams.Team) string {
+	if team.Artifacts() {
+		return OCIRepository
+	}
+	return GitRepository
+}
+
 // HopOf returns the keys of the objects that a team's hop creates.
 func HopOf(team teams.Team) []snapshot.Key {
 	namespace, account := team.Namespace(), team.ServiceAccount()
@@ -90,7 +98,7 @@ func HopOf(team teams.Team) []snapshot.Key {
 		snapshot.NewKey("RoleBinding", namespace, hop.BindingName(hop.PartOperator)),
 		snapshot.NewKey("ServiceAccount", namespace, account),
 		snapshot.NewKey("RoleBinding", namespace, BindingOf(team, account)),
-		snapshot.NewKey("GitRepository", namespace, account),
+		snapshot.NewKey(sourceKind(team), namespace, account),
 		snapshot.NewKey("Kustomization", namespace, account),
 	}
 	for _, more := range team.Accounts {

@@ -1,6 +1,10 @@
 package health
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/status"
@@ -25,6 +29,13 @@ func fluxState(g *graph.Graph, o *graph.Object) (ok bool, reason, text string) {
 			reason, text = warned(g, o, reason, text)
 		}
 	}
+	// The message of source-controller v1.9 and of the semver library, for a repository that does not exist, too.
+	if o.Kind == graph.OCIRepository && !ok && (strings.Contains(text, "no match found for semver") || strings.Contains(text, "NAME_UNKNOWN")) {
+		return false, status.ReasonNothingPublished, "the registry contains no version in the range " + o.Text("spec", "ref", "semver")
+	}
+	if refused := refusedVersion(g, o); refused != "" {
+		return false, status.ReasonRolledBack, refused
+	}
 	if reason == "BuildFailed" {
 		text = message.Build(text)
 	}
@@ -44,4 +55,43 @@ func reapplies(g *graph.Graph, o *graph.Object) bool {
 	}
 	history := o.Members("status", "history")
 	return len(history) == 0 || graph.At(history[0], "lastReconciledStatus") == "ReconciliationSucceeded"
+}
+
+// refusedVersion names the artifact that the policy strata-versions refuses, or returns "". source-controller writes the
+// conditions about an artifact before the artifact itself, and the policy refuses only the latter, so the two name different
+// artifacts. kustomize-controller writes the revision before it applies it.
+func refusedVersion(g *graph.Graph, o *graph.Object) string {
+	switch o.Kind {
+	case graph.OCIRepository:
+		stored := graph.At(condition(o.Content, "ArtifactInStorage"), "message")
+		_, offered, found := strings.Cut(strings.TrimSuffix(stored, "'"), "stored artifact for digest '")
+		current := o.Text("status", "artifact", "revision")
+		if !found || current == "" || offered == current {
+			return ""
+		}
+		return fmt.Sprintf("the registry offers %s, which was not signed as a later version than %s; %s keeps running",
+			graph.ShortRevision(offered), graph.ShortRevision(current), graph.ShortRevision(current))
+	case "Kustomization":
+		source, applied := g.SourceOf(o), o.Text("status", "lastAppliedRevision")
+		if source == nil || source.Kind != graph.OCIRepository || !older(source.Revision(), applied) {
+			return ""
+		}
+		return fmt.Sprintf("the registry offers %s, which is older than %s; %s keeps running",
+			graph.ShortRevision(source.Revision()), graph.ShortRevision(applied), graph.ShortRevision(applied))
+	}
+	return ""
+}
+
+// older reports whether the version of a revision is lower than that of another. Revisions without versions are not.
+func older(revision, than string) bool {
+	version := func(text string) *semver.Version {
+		tag, _, _ := strings.Cut(text, "@sha256:")
+		parsed, err := semver.StrictNewVersion(tag)
+		if err != nil {
+			return nil
+		}
+		return parsed
+	}
+	first, second := version(revision), version(than)
+	return first != nil && second != nil && first.LessThan(second)
 }

@@ -150,6 +150,29 @@ func TestRootCauseOf(t *testing.T) {
 			},
 			want: "OCIRepository team-web/public: OCIArtifactPullFailed: not found: team web: check oci://ghcr.io/a/b, or add spec.secretRef if the source needs a login",
 		},
+		"a registry without artifacts": {
+			changes: []change{
+				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"namespace": "team-web", "name": "web"}, "spec": {"url": "oci://127.0.0.1:30877/team-web/deploy", "ref": {"semver": ">=0.0.0"}}}`),
+				says("OCIRepository", "team-web", "web", "Ready", "False", "ReadOperationFailed", "failed to determine the artifact tag for 'oci://127.0.0.1:30877/team-web/deploy': no match found for semver: >=0.0.0"),
+			},
+			want: "OCIRepository team-web/web: NothingPublished: the registry contains no version in the range >=0.0.0: team web: publish an artifact: run `strata publish --team web` in the folder with the manifests",
+		},
+		"an artifact that is not signed": {
+			changes: []change{
+				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"namespace": "team-web", "name": "web"}, "spec": {"url": "oci://127.0.0.1:30877/team-web/deploy", "ref": {"semver": ">=0.0.0"}}}`),
+				says("OCIRepository", "team-web", "web", "Ready", "False", "VerificationError", "failed to verify the signature using provider 'cosign': no matching signatures were found for '127.0.0.1:30877/team-web/deploy@sha256:aaaa'"),
+			},
+			want: "OCIRepository team-web/web: VerificationError: failed to verify the signature using provider 'cosign': no matching signatures were found for '127.0.0.1:30877/team-web/deploy@sha256:aaaa': team web: find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`",
+		},
+		"an artifact that is older than the one that runs": {
+			changes: []change{
+				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"namespace": "team-web", "name": "web"}, "spec": {"url": "oci://127.0.0.1:30877/team-web/deploy", "ref": {"semver": ">=0.0.0"}}}`),
+				set("OCIRepository", "team-web", "web", "0.0.3@sha256:cfbe5ea597ce", "status", "artifact", "revision"),
+				says("OCIRepository", "team-web", "web", "ArtifactInStorage", "True", "Succeeded", "stored artifact for digest '9.9.9@sha256:b0aae64d6c86'"),
+				says("OCIRepository", "team-web", "web", "Ready", "True", "Succeeded", "stored artifact for digest '9.9.9@sha256:b0aae64d6c86'"),
+			},
+			want: "OCIRepository team-web/web: RolledBack: the registry offers 9.9.9@b0aae64d, which was not signed as a later version than 0.0.3@cfbe5ea5; 0.0.3@cfbe5ea5 keeps running: team web: find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`",
+		},
 		"a bucket that does not answer": {
 			changes: []change{
 				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "Bucket", "metadata": {"namespace": "team-web", "name": "files"}, ` +

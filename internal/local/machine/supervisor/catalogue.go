@@ -23,7 +23,7 @@ const fluxNamespace = "flux-system"
 const operatorImage = "ghcr.io/strata-platform/operator"
 
 // processCatalogue returns the process catalogue: the images that run as processes on this machine.
-func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) processes.Catalogue {
+func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, registryURL, executable, version string) processes.Catalogue {
 	// controller-runtime's leader election needs the in-cluster namespace file. A single process needs no election.
 	alone := []string{"--enable-leader-election=false"}
 	serving := []processes.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
@@ -50,7 +50,7 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 		}
 	}
 	return processes.Catalogue{
-		flux("source-controller", []processes.Reach{events, address(gitURL), address(googleURL), outside}, processes.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("source-controller", []processes.Reach{events, address(gitURL), address(registryURL), address(googleURL), outside}, processes.Listen{Flag: "--storage-addr", Port: 9090}),
 		flux("kustomize-controller", []processes.Reach{sources, events}),
 		flux("helm-controller", []processes.Reach{sources, events}),
 		flux("notification-controller", []processes.Reach{outside}, processes.Listen{Flag: "--events-addr", Port: 9090}, processes.Listen{Flag: "--receiverAddr", Port: 9292}),

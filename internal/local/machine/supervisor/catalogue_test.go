@@ -26,7 +26,7 @@ func TestOnlyThePlatformsOwnAccountsGetProcesses(t *testing.T) {
 		"ghcr.io/fluxcd/notification-controller": {"flux-system", "notification-controller"},
 		operatorImage:                            {"pulumi-kubernetes-operator", "pulumi-operator"},
 	}
-	images := processCatalogue(h, tools, "http://127.0.0.1:4711", "http://127.0.0.1:4712", "strata", "v0.0.0")
+	images := processCatalogue(h, tools, "http://127.0.0.1:4711", "http://127.0.0.1:4712", "http://127.0.0.1:4713", "strata", "v0.0.0")
 	if len(images) != len(allowed) {
 		t.Errorf("the catalogue has %d images, the test knows %d", len(images), len(allowed))
 	}

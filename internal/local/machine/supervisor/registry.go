@@ -1,12 +1,9 @@
 package supervisor
 
 import (
-	"context"
 	"crypto/subtle"
 	"fmt"
-	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -58,39 +55,5 @@ func registryLogin(secret string) registry.Login {
 			grant.Quota, grant.Names = teamImages, teamNames
 		}
 		return grant, true
-	}
-}
-
-const (
-	// collectEvery is the time between two garbage collections, and pressureEvery between two checks of the disk.
-	collectEvery  = time.Hour
-	pressureEvery = time.Minute
-)
-
-// collectImages removes unused images until ctx is done: every hour, and earlier when the disk is nearly full.
-func collectImages(ctx context.Context, kept *images.Images, log *slog.Logger) {
-	tick := time.NewTicker(pressureEvery)
-	defer tick.Stop()
-	var last time.Time
-	for {
-		full, err := kept.NearlyFull()
-		if err != nil {
-			log.Error("check the disk of the images", "error", err)
-		}
-		if full || time.Since(last) >= collectEvery {
-			last = time.Now()
-			removed, err := kept.Clean(ctx, full)
-			switch {
-			case err != nil && ctx.Err() == nil:
-				log.Error("remove unused images", "error", err)
-			case removed.Files > 0:
-				log.Info("removed unused images", "references", removed.References, "bytes", removed.Bytes)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }

@@ -56,6 +56,8 @@ type supervisor struct {
 	cluster   *cluster
 	googleURL string
 	gitURL    string
+	// registryHost is the host and port of the registry.
+	registryHost string
 
 	// ctx ends when the supervisor is to stop. stop ends it.
 	ctx  context.Context
@@ -115,11 +117,12 @@ func run(ctx context.Context, o Options) error {
 	}
 	defer registryListener.Close()
 	s.googleURL = "http://" + googleListener.Addr().String()
+	s.registryHost = registryListener.Addr().String()
 	s.gitURL = "http://" + gitListener.Addr().String()
 	s.cluster = &cluster{
 		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
 		closing:   ctx.Done(),
-		catalogue: processCatalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, o.Executable, o.Version),
+		catalogue: processCatalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, "http://"+s.registryHost, o.Executable, o.Version),
 	}
 	if err := s.open(); err != nil {
 		return err
@@ -146,6 +149,8 @@ func (s *supervisor) open() error {
 	if s.cluster.images, s.registry, err = openImages(s.Home, secret); err != nil {
 		return err
 	}
+	// Receivers know a repository of the registry by the URL in its OCIRepository.
+	s.registry.Pushed = webhook.New(s.ctx, s.cluster, func(repository string) string { return "oci://" + s.registryHost + "/" + repository }, s.Log).Pushed
 	s.databases = dolt.New(dolt.Options{
 		Dir:    filepath.Join(s.Home.Google(), "sql"),
 		Logs:   s.Home.Logs(),
@@ -198,7 +203,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, images, control net
 		defer close(resumed)
 		s.resume(ctx)
 	}()
-	go collectImages(ctx, s.cluster.images, s.Log)
+	go s.cluster.images.Collect(ctx, s.Log)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

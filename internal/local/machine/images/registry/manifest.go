@@ -134,6 +134,9 @@ func (c *call) putManifest() error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkSignatures(target.MediaType, content); err != nil {
+		return err
+	}
 	if target.Digest, _, err = v1.SHA256(bytes.NewReader(content)); err != nil {
 		return err
 	}
@@ -164,6 +167,9 @@ func (c *call) putManifest() error {
 	c.Header().Set("Location", fmt.Sprintf("/v2/%s/manifests/%s", c.repository.RepositoryStr(), target.Digest))
 	c.Header().Set("Docker-Content-Digest", target.Digest.String())
 	c.WriteHeader(http.StatusCreated)
+	if _, isTag := reference.(name.Tag); isTag && c.Pushed != nil && !strings.HasPrefix(c.argument, "sha256-") {
+		c.Pushed(c.repository.RepositoryStr())
+	}
 	return nil
 }
 

@@ -40,6 +40,9 @@ type Server struct {
 	login Login
 	// largest bounds one blob in bytes.
 	largest int64
+	// Pushed is called after the push of a tag other than one for signatures, with the repository; nil means never. Set it
+	// before the first request.
+	Pushed func(repository string)
 
 	mutex sync.Mutex
 	// uploads are the unfinished uploads by their IDs.

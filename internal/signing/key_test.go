@@ -1,4 +1,4 @@
-package release
+package signing
 
 import (
 	"bytes"
@@ -9,11 +9,21 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// write writes a file and returns its path.
+func write(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // pemOf returns a private key in PEM.
 func pemOf(t *testing.T, key any) string {
@@ -41,7 +51,7 @@ func TestOpensslVerifiesTheSignature(t *testing.T) {
 		t.Skip("needs openssl")
 	}
 	private := newKey(t, elliptic.P256())
-	key, err := ReadKey(pemOf(t, private))
+	key, err := ReadKey("the release key", pemOf(t, private))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +110,7 @@ func TestKeys(t *testing.T) {
 		"half a PEM block": {"-----BEGIN PRIVATE KEY-----\n" + secret, "is not in PEM format"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key, err := ReadKey(test.text)
+			key, err := ReadKey("the release key", test.text)
 			if test.says == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -114,5 +124,37 @@ func TestKeys(t *testing.T) {
 				t.Errorf("the error is %v, want one line with %q", err, test.says)
 			}
 		})
+	}
+}
+
+func TestAKeyIsCreatedOnceAndOnlyItsUserCanReadIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys", "web.key")
+	first, err := EnsureKey("the key of team web", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the key has the mode %v, %v", info.Mode(), err)
+	}
+	second, err := EnsureKey("the key of team web", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := first.Sign([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !second.Verify([]byte("content"), signature) || second.Verify([]byte("other"), signature) {
+		t.Error("the second call has read another key, or verifies another content")
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("the folder contains %v, %v", left, err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil { //nolint:gosec // The test is about this mode.
+		t.Fatal(err)
+	}
+	if _, err := EnsureKey("the key of team web", path); err == nil || !strings.Contains(err.Error(), "other users can read or replace") {
+		t.Errorf("a key that others can read: %v", err)
 	}
 }

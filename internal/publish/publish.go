@@ -1,0 +1,248 @@
+// Package publish packs a tree as an artifact for Flux, signs it in cosign's format, attaches its provenance, and pushes it to
+// a registry.
+//
+// Flux follows the highest version in the repository. The version is part of the signed manifest, so that nobody without the key
+// can give an older artifact a higher version (docs/decisions/0039-published-artifacts.md).
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/strata-platform/strata/internal/signing"
+)
+
+// Options describe a publication. Dir, Repository and Key are required.
+type Options struct {
+	// Dir is the folder with the tree.
+	Dir string
+	// Repository is the repository in the registry, such as "registry.example.com/team-web/deploy".
+	Repository string
+	// Insecure uses HTTP.
+	Insecure bool
+	// Login logs in at the registry; nil means the credentials of Docker's configuration.
+	Login authn.Authenticator
+	// Version is the version of the artifact, such as "1.4.0"; empty means the next patch of the highest version in the
+	// repository, or the highest version itself if it has the same tree.
+	Version string
+	// Key signs.
+	Key *signing.Key
+}
+
+// Result describes a published artifact.
+type Result struct {
+	// Reference is the artifact with its digest, such as "registry.example.com/team-web/deploy:0.0.1@sha256:...".
+	Reference string `json:"reference"`
+	Version   string `json:"version"`
+	Digest    string `json:"digest"`
+	// Published is false if the repository contained the artifact already.
+	Published bool `json:"published"`
+	// Key is the fingerprint of the public key.
+	Key    string `json:"key"`
+	Origin Origin `json:"origin"`
+	Files  int    `json:"files"`
+}
+
+// first is the first version that Publish chooses.
+const first = "0.0.1"
+
+// Publish publishes a tree. The version's tag is pushed last, so that Flux never finds an unsigned artifact.
+func Publish(ctx context.Context, o Options) (Result, error) {
+	var options []name.Option
+	if o.Insecure {
+		options = append(options, name.Insecure)
+	}
+	repository, err := name.NewRepository(o.Repository, options...)
+	if err != nil {
+		return Result{}, fmt.Errorf("publish %s: %w", o.Dir, err)
+	}
+	p := publication{Options: o, repository: repository, remote: []remote.Option{remote.WithContext(ctx)}}
+	if o.Login != nil {
+		p.remote = append(p.remote, remote.WithAuth(o.Login))
+	} else {
+		p.remote = append(p.remote, remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	}
+	result, err := p.run(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("publish %s to %s: %w", o.Dir, o.Repository, explained(err))
+	}
+	return result, nil
+}
+
+// publication is one call of Publish.
+type publication struct {
+	Options
+	repository name.Repository
+	remote     []remote.Option
+}
+
+func (p publication) run(ctx context.Context) (Result, error) {
+	files, err := read(p.Dir)
+	if err != nil {
+		return Result{}, err
+	}
+	layer, err := pack(files)
+	if err != nil {
+		return Result{}, err
+	}
+	origin := originOf(ctx, p.Dir)
+	version, existing, err := p.choose(layer, origin)
+	if err != nil {
+		return Result{}, err
+	}
+	made, err := artifact(layer, version, origin.revision())
+	if err != nil {
+		return Result{}, err
+	}
+	digest, err := made.Digest()
+	if err != nil {
+		return Result{}, err
+	}
+	if existing != (v1.Hash{}) && existing != digest {
+		return Result{}, fmt.Errorf("version %s exists with other content, and Flux refuses a version that changes: publish a higher version", version)
+	}
+	if err := p.push(made, digest, version, origin); err != nil {
+		return Result{}, err
+	}
+	fingerprint, err := p.Key.Fingerprint()
+	return Result{
+		Reference: p.repository.Name() + ":" + version + "@" + digest.String(), Version: version, Digest: digest.String(),
+		Published: existing == v1.Hash{}, Key: fingerprint, Origin: origin, Files: len(files),
+	}, err
+}
+
+// choose returns the version of the artifact, and the digest of that version if the repository contains it.
+func (p publication) choose(layer []byte, origin Origin) (version string, existing v1.Hash, err error) {
+	if p.Version != "" {
+		if parse(p.Version) == nil {
+			return "", v1.Hash{}, fmt.Errorf("the version %q is not one such as 1.4.0: three numbers of at most six digits", p.Version)
+		}
+		existing, err := p.digest(p.Version)
+		return p.Version, existing, err
+	}
+	highest, err := p.highest()
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	if highest == nil {
+		return first, v1.Hash{}, nil
+	}
+	existing, err = p.digest(highest.Original())
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	same, err := artifact(layer, highest.Original(), origin.revision())
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	if digest, err := same.Digest(); err != nil || digest == existing {
+		return highest.Original(), existing, err
+	}
+	return highest.IncPatch().String(), v1.Hash{}, nil
+}
+
+// highest returns the highest version in the repository, or nil. Tags that are no versions, such as those of signatures, do not
+// count.
+func (p publication) highest() (*semver.Version, error) {
+	tags, err := remote.List(p.repository, p.remote...)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var highest *semver.Version
+	for _, tag := range tags {
+		if version := parse(tag); version != nil && (highest == nil || version.GreaterThan(highest)) {
+			highest = version
+		}
+	}
+	return highest, nil
+}
+
+// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million. 0.0.0 stands
+// for no version there.
+func parse(text string) *semver.Version {
+	version, err := semver.StrictNewVersion(text)
+	const million = 1_000_000
+	if err != nil || text == "0.0.0" || version.Prerelease() != "" || version.Metadata() != "" ||
+		version.Major() >= million || version.Minor() >= million || version.Patch() >= million {
+		return nil
+	}
+	return version
+}
+
+// digest returns the digest of a tag, or a zero one if the repository does not contain the tag.
+func (p publication) digest(tag string) (v1.Hash, error) {
+	found, err := remote.Head(p.repository.Tag(tag), p.remote...)
+	if missing(err) {
+		return v1.Hash{}, nil
+	}
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	return found.Digest, nil
+}
+
+// push pushes the artifact, its signature and its provenance, and then the tag.
+func (p publication) push(made v1.Image, digest v1.Hash, version string, origin Origin) error {
+	signature, err := sign(p.Key, p.repository.Name(), digest)
+	if err != nil {
+		return err
+	}
+	attestation, err := attest(p.Key, p.repository.Name(), digest, provenance(version, origin))
+	if err != nil {
+		return err
+	}
+	for _, each := range []struct {
+		at    name.Reference
+		image v1.Image
+	}{
+		{p.repository.Digest(digest.String()), made},
+		{companion(p.repository, digest, "sig"), signature},
+		{companion(p.repository, digest, "att"), attestation},
+		{p.repository.Tag(version), made},
+	} {
+		if err := remote.Write(each.at, each.image, p.remote...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing reports whether an error says that the registry does not contain the object.
+func missing(err error) bool {
+	var answer *transport.Error
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
+
+// explained turns the answer of a registry into one line.
+func explained(err error) error {
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized:
+		return errors.New("the registry does not accept the login: log in again")
+	case http.StatusForbidden:
+		why := "the account may not push to this repository"
+		if len(answer.Errors) > 0 && answer.Errors[0].Message != "" {
+			why = answer.Errors[0].Message
+		}
+		return fmt.Errorf("the registry refuses the push: %s", why)
+	}
+	if len(answer.Errors) > 0 {
+		return fmt.Errorf("the registry answers %d: %s", answer.StatusCode, answer.Errors[0].Message)
+	}
+	return fmt.Errorf("the registry answers %d", answer.StatusCode)
+}

@@ -1,0 +1,40 @@
+package teams_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/teams"
+)
+
+func TestSourcesOfATeam(t *testing.T) {
+	for name, test := range map[string]struct{ fields, says string }{
+		"git":                            {"  source: git\n", ""},
+		"artifacts":                      {"  source: oci\n", ""},
+		"artifacts of a range":           {"  source: oci\n  versions: 1.x\n", ""},
+		"another kind":                   {"  source: bucket\n", `.source "bucket" must be git or oci`},
+		"a range of commits":             {"  versions: 1.x\n", "has versions or publishers, which need source: oci"},
+		"a branch of artifacts":          {"  source: oci\n  branch: main\n", ".branch is for source: git"},
+		"no range":                       {"  source: oci\n  versions: newest\n", `.versions "newest" is not a range of versions`},
+		"no key":                         {"  source: oci\n  publishers: [key]\n", ".publishers[0] is not a public key in PEM"},
+		"a private key":                  {"  source: oci\n  publishers: [\"-----BEGIN PRIVATE KEY-----\\nAA==\\n-----END PRIVATE KEY-----\\n\"]\n", "is not a public key in PEM"},
+		"a key that is no point at all":  {"  source: oci\n  publishers: [\"-----BEGIN PUBLIC KEY-----\\nAA==\\n-----END PUBLIC KEY-----\\n\"]\n", "is not a public key in PEM"},
+		"publishers of a Git repository": {"  publishers: [key]\n", "has versions or publishers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, err := teams.Decode([]byte(header + "teams:\n- name: web\n" + test.fields))
+			if test.says != "" {
+				if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("the error is %v, want one line with %q", err, test.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if team := file.Teams[0]; team.Artifacts() != strings.Contains(test.fields, "oci") || team.Artifacts() == (team.Versions == "") {
+				t.Errorf("the team is %+v", team)
+			}
+		})
+	}
+}
