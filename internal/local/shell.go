@@ -27,7 +27,7 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
 		return nil, err
 	}
-	list, err := p.Teams()
+	list, err := p.Tenants()
 	if err != nil {
 		return nil, err
 	}

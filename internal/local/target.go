@@ -118,7 +118,7 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		if err != nil {
 			return "", err
 		}
-		list, err := p.Teams()
+		list, err := p.Tenants()
 		if err != nil {
 			return "", err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
@@ -84,22 +85,24 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	return heads
 }
 
-// Ensure creates the platform's repositories and those of the teams, and pushes the clone to the platform repository. It
-// calls warn if the clone and the repository have diverged.
-func (r Repositories) Ensure(ctx context.Context, list []teams.Team, warn func(format string, args ...any)) error {
+// Ensure creates the platform's repositories and those of the teams, and pushes the clone to the platform repository. tenants
+// are the teams and the entries of the catalogue, which have their files in the clone. It calls warn if the clone and the
+// repository have diverged, or if files of the clone are not committed.
+func (r Repositories) Ensure(ctx context.Context, tenants []teams.Team, warn func(format string, args ...any)) error {
 	if err := r.Create(ctx, Fleet); err != nil {
 		return err
 	}
 	if err := r.Create(ctx, Platform); err != nil {
 		return err
 	}
-	if err := r.pushPlatform(ctx, list, warn); err != nil {
+	if err := r.pushPlatform(ctx, tenants, warn); err != nil {
 		return err
 	}
 	if err := r.pushLayer3(ctx); err != nil {
 		return err
 	}
-	return r.EnsureTeams(ctx, list)
+	people := slices.DeleteFunc(slices.Clone(tenants), func(t teams.Team) bool { return t.Offer != "" })
+	return r.EnsureTeams(ctx, people)
 }
 
 // EnsureTeams creates the repository of each team, and writes the logins of all repositories.

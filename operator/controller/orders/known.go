@@ -7,10 +7,12 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// errNotSynced means that the watch of a kind has not seen all orders that existed at its start, so too few are counted.
-var errNotSynced = errors.New("the watch of the orders is not complete")
+// errNotSynced means that the watches of a kind have not seen the order, or not all objects that existed at their start, so
+// too few orders are counted. The watches add the order again when they have.
+var errNotSynced = errors.New("the watches of the orders are not complete")
 
 // known holds the orders that the watches have seen. A team may create any number of orders, and the controller finds the
 // place of each among all orders of the namespace. A list from the API server for each would let one team delay all others.
@@ -31,8 +33,10 @@ func (k *known) set(kind Kind, orders *seen) {
 	}
 }
 
-// within reports whether an order is among the oldest of its kind and namespace, as many as limit says. If it is not, the
-// end of another order wakes it.
+// within reports whether an order is one of the limit of its team, and then keeps its place. An order that has its place, by
+// a Stack or by an earlier call, comes before every order that has none: a younger order could otherwise take a second place
+// beside it, because the creation times of orders have only seconds. Among equals the older order comes first, and those of
+// the same second in the order of their names. The end of another order wakes one that is not within the limit.
 func (k *known) within(of key, created metav1.Time, limit int) (bool, error) {
 	k.mutex.Lock()
 	orders := k.kinds[of.kind]
@@ -43,21 +47,23 @@ func (k *known) within(of key, created metav1.Time, limit int) (bool, error) {
 	return orders.within(of.namespace, place{created: created, name: of.name}, limit)
 }
 
-// seen holds the orders of one kind that a watch has seen.
+// seen holds the orders of one kind that a watch has seen, and which of them have a Stack.
 type seen struct {
 	mutex sync.Mutex
-	// complete says that the watch has seen all orders that existed at its start.
+	// complete says that the watches have seen all objects that existed at their start.
 	complete bool
 	// places maps each namespace to its orders, sorted with older.
 	places map[string][]place
+	// stacks has the orders that have a Stack.
+	stacks map[types.NamespacedName]bool
 }
 
 // place is the place of an order among those of its namespace.
 type place struct {
 	created metav1.Time
 	name    string
-	// waits says that the order is beyond the team's limit.
-	waits bool
+	// held says that the order was within the team's limit, and waits that it was beyond it.
+	held, waits bool
 }
 
 // older compares the places of two orders. Orders of the same second are in the order of their names.
@@ -103,18 +109,40 @@ func (s *seen) remove(order *metav1.PartialObjectMetadata) (next string) {
 	return there[at].name
 }
 
+// setStack records whether an order has a Stack.
+func (s *seen) setStack(namespace, order string, exists bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.stacks == nil {
+		s.stacks = map[types.NamespacedName]bool{}
+	}
+	of := types.NamespacedName{Namespace: namespace, Name: order}
+	if s.stacks[of] = exists; !exists {
+		delete(s.stacks, of)
+	}
+}
+
 // within is as [known.within].
 func (s *seen) within(namespace string, of place, limit int) (bool, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if !s.complete {
+	there := s.places[namespace]
+	at, found := slices.BinarySearchFunc(there, of, older)
+	if !s.complete || !found {
 		return false, errNotSynced
 	}
-	at, found := slices.BinarySearchFunc(s.places[namespace], of, older)
-	if found {
-		s.places[namespace][at].waits = at >= limit
+	has := func(p place) bool {
+		return p.held || s.stacks[types.NamespacedName{Namespace: namespace, Name: p.name}]
 	}
-	return at < limit, nil
+	placed, before := has(there[at]), 0
+	for i, other := range there {
+		if held := has(other); i != at && (held && !placed || held == placed && i < at) {
+			before++
+		}
+	}
+	is := before < limit
+	there[at].held, there[at].waits = there[at].held || is, !is
+	return is, nil
 }
 
 // finish says that the watch has seen all orders that existed at its start. It returns the names of the orders by their

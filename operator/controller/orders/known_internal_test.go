@@ -59,6 +59,44 @@ func TestOrdersOfOneSecondAreInTheOrderOfTheirNames(t *testing.T) {
 	}
 }
 
+// TestALaterOrderOfTheSameSecondTakesNoPlace handles orders of one second one after the other, the last name first, as a team
+// creates them.
+func TestALaterOrderOfTheSameSecondTakesNoPlace(t *testing.T) {
+	check := func(s *seen, name string, want bool) {
+		t.Helper()
+		within, err := s.within("n", place{created: metav1.NewTime(time.Unix(1, 0)), name: name}, 1)
+		if err != nil || within != want {
+			t.Errorf("%s is within a limit of 1: %t (error %v), want %t", name, within, err, want)
+		}
+	}
+	s := &seen{}
+	s.finish()
+	s.add(seenOrder("z", 1))
+	check(s, "z", true)
+	s.add(seenOrder("a", 1))
+	check(s, "a", false)
+	check(s, "z", true)
+
+	// After a restart of the operator, the Stack shows who came first.
+	s = &seen{}
+	s.setStack("n", "z", true)
+	s.add(seenOrder("z", 1))
+	s.add(seenOrder("a", 1))
+	s.finish()
+	check(s, "a", false)
+	check(s, "z", true)
+
+	// The end of the order makes room.
+	s.setStack("n", "z", false)
+	if next := s.remove(seenOrder("z", 1)); next != "a" {
+		t.Errorf("the end of z wakes %q", next)
+	}
+	check(s, "a", true)
+	if len(s.stacks) != 0 || len(s.places["n"]) != 1 {
+		t.Errorf("left: %v, %v", s.stacks, s.places)
+	}
+}
+
 func TestNoOrderIsCountedBeforeTheWatchIsComplete(t *testing.T) {
 	k, s := &known{}, &seen{}
 	kind := Kind{Name: "Database"}

@@ -133,11 +133,15 @@ func (w *watches) watch(ctx context.Context, kind Kind) error {
 	if err != nil {
 		return err
 	}
-	ofStack := func(object *metav1.PartialObjectMetadata) {
-		add(object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel])
+	ofStack := func(exists bool) func(*metav1.PartialObjectMetadata) {
+		return func(object *metav1.PartialObjectMetadata) {
+			namespace, order := object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel]
+			orders.setStack(namespace, order, exists)
+			add(namespace, order)
+		}
 	}
 	mine := func(options *metav1.ListOptions) { options.LabelSelector = catalogue.KindLabel + "=" + kind.Singular }
-	stacks, _, err := w.informer(v1.GroupVersion.WithResource("stacks"), kind.Namespace(), mine, handlers{now: ofStack, ended: ofStack})
+	stacks, stacksListed, err := w.informer(v1.GroupVersion.WithResource("stacks"), kind.Namespace(), mine, handlers{now: ofStack(true), ended: ofStack(false)})
 	if err != nil {
 		return err
 	}
@@ -145,7 +149,7 @@ func (w *watches) watch(ctx context.Context, kind Kind) error {
 	w.running.Go(func() { watched.RunWithContext(ctx) })
 	w.running.Go(func() { stacks.RunWithContext(ctx) })
 	w.running.Go(func() {
-		if !cache.WaitForCacheSync(ctx.Done(), listed.HasSynced) {
+		if !cache.WaitForCacheSync(ctx.Done(), listed.HasSynced, stacksListed.HasSynced) {
 			return
 		}
 		for namespace, names := range orders.finish() {
