@@ -102,7 +102,7 @@ func (f *Found) Run(failed bool) (*stacklog.Run, error) {
 	if ready := f.ready(); ready != nil && ready.Message != "" {
 		state = ready.Message
 	}
-	return nil, fmt.Errorf("no run of Stack %s/%s has ended: %s", f.Namespace, f.Name, state)
+	return nil, fmt.Errorf("Stack %s/%s has no log yet: its next run writes one; now: %s", f.Namespace, f.Name, state)
 }
 
 // Note returns what a reader of the log of a run should know about the Stack's present state, or an empty string.
