@@ -34,7 +34,7 @@ On the target local it
   1. checks the requirements of this machine, as strata doctor does
   2. builds the missing tools (about 20 minutes the first time; later runs use the cache)
   3. starts the emulated Google Cloud and the Git server
-  4. creates the repositories: fleet, platform (this clone), and one for each team
+  4. creates the repositories: fleet, platform (this repository), and one for each team
   5. runs layer 1, bootstrap: cluster, database instance, an identity for each team
   6. runs layer 2, platform: Flux, the platform account, a hop for each team
   7. waits for layers 3 and 4: the operator, and the teams' Stacks
