@@ -51,6 +51,9 @@ var policies = []string{"strata-programs", "strata-stacks", "strata-sources", "s
 // artifactPolicies need no TenantPolicy, so each has one binding of the same name.
 var artifactPolicies = []string{"strata-artifacts", "strata-versions"}
 
+// stackLogs are the logs of the runs of Stacks, which the embedded operator writes (operator/stacklog).
+const stackLogs = "stacklogs"
+
 func bindings(policies []string) []string {
 	var names []string
 	for _, name := range policies {
@@ -79,16 +82,16 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		// A Program creates these for the pods that use its results.
 		allow("", change, "configmaps", "secrets"),
 	}
-	// The team reads these to see whether Flux applied a commit, and what the platform allows.
+	// The team reads these to see whether Flux applied a commit, what the platform allows, and what the runs of its Stacks printed.
 	hops := []rbac.PolicyRule{
 		allow("kustomize.toolkit.fluxcd.io", look, "kustomizations"),
 		allow("source.toolkit.fluxcd.io", look, "gitrepositories"),
 		allow("", look, "resourcequotas", "limitranges"),
-		allow(hop.PolicyGroup, look, hop.PolicyPlural),
+		allow(hop.PolicyGroup, look, hop.PolicyPlural, stackLogs),
 	}
 	return map[string][]rbac.PolicyRule{
 		RolePlatform: {
-			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com"),
+			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com", stackLogs+"."+hop.PolicyGroup),
 			// The API server checks a binding twice: the binding object by its name here, and the role that it refers to
 			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
@@ -120,6 +123,8 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// The operator checks the types in a team's projects from Git, which no admission policy can read, and takes
 			// the contact for its message from the same object.
 			allow(hop.PolicyGroup, look, hop.PolicyPlural),
+			// The operator writes the logs of runs. It never reads or deletes one: Kubernetes deletes them with their Stacks.
+			allow(hop.PolicyGroup, []string{"create", "patch"}, stackLogs),
 			// A Stack runs as the account that it names, with a token of that account.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/logscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/publishcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -104,9 +105,9 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
-		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)),
+		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)), repositorycmd.Mirror(options(io)),
 		checkcmd.New(options(io)), checkcmd.Schema(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), logscmd.New(options(io)), eventscmd.New(options(io)),
 		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root

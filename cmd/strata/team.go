@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/teams"
 )
@@ -82,6 +84,7 @@ clone and kept if there is no value.`,
 
 func newTeamRemove(io streams) *cobra.Command {
 	var o cli.Output
+	var w cli.Work
 	var commit bool
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -99,12 +102,15 @@ The team's Git repository and the state of its Stacks stay.
 		Args:              arguments(positional.One),
 		ValidArgsFunction: complete.Teams(atHome),
 		RunE: func(command *cobra.Command, args []string) error {
-			return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
-				return a.Remove(command.Context(), args[0], commit)
+			return w.Run(command, io.err, func(ctx context.Context, _ *progress.Reporter) error {
+				return changeTeam(io, &o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+					return a.Remove(ctx, args[0], commit)
+				})
 			})
 		},
 	}
 	o.Bind(command)
+	w.BindTimeout(command)
 	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
 	return command
 }

@@ -106,8 +106,8 @@ func newToolchainPrune(io streams) *cobra.Command {
 	var o cli.Output
 	command := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove built tools that this clone does not use",
-		Long: `Remove tools from the cache that this clone does not use: tools of other pins or of another version of Go, and the files of
+		Short: "Remove built tools that this version of Strata does not use",
+		Long: `Remove tools from the cache that this version of Strata does not use: tools of other pins or of another version of Go, and the files of
 killed builds. Another clone that uses them builds them again. prune removes nothing while one of these programs runs.`,
 		Example: "  strata toolchain prune",
 		Args:    arguments(positional.None),

@@ -18,22 +18,29 @@ const (
 	message = "Layer 3 of Strata"
 )
 
+// hashes writes objects of Git and returns the hash of each. each, unless nil, gets every object, in an order that depends only on the
+// files.
+type hashes struct {
+	each func(kind string, content []byte)
+}
+
 // commitOf returns the hash of the commit of files, in Git's format of objects. It runs no git, because each call in an
 // organisation's repository compares the hash with the pin.
-func commitOf(files map[string][]byte) string {
+func (h hashes) commitOf(files map[string][]byte) string {
 	who := fmt.Sprintf("%s <%s> %s", author, email, date)
-	return hex.EncodeToString(object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\n%s\n", treeOf(files), who, who, message)))
+	return hex.EncodeToString(h.object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\n%s\n", h.treeOf(files), who, who, message)))
 }
 
 // treeOf returns the hash of a folder.
-func treeOf(files map[string][]byte) []byte {
+func (h hashes) treeOf(files map[string][]byte) []byte {
 	folders := map[string]map[string][]byte{}
 	// Git sorts the entries of a folder as if the names of folders ended with a slash.
 	entries := map[string][]byte{}
-	for name, content := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		content := files[name]
 		folder, rest, deeper := strings.Cut(name, "/")
 		if !deeper {
-			entries[name] = append([]byte("100644 "+name+"\x00"), object("blob", content)...)
+			entries[name] = append([]byte("100644 "+name+"\x00"), h.object("blob", content)...)
 			continue
 		}
 		if folders[folder] == nil {
@@ -41,18 +48,21 @@ func treeOf(files map[string][]byte) []byte {
 		}
 		folders[folder][rest] = content
 	}
-	for name, below := range folders {
-		entries[name+"/"] = append([]byte("40000 "+name+"\x00"), treeOf(below)...)
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
+		entries[name+"/"] = append([]byte("40000 "+name+"\x00"), h.treeOf(folders[name])...)
 	}
 	var all []byte
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		all = append(all, entries[name]...)
 	}
-	return object("tree", all)
+	return h.object("tree", all)
 }
 
 // object returns the hash of an object.
-func object(kind string, content []byte) []byte {
+func (h hashes) object(kind string, content []byte) []byte {
+	if h.each != nil {
+		h.each(kind, content)
+	}
 	sum := sha1.Sum(append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)) //nolint:gosec // See above.
 	return sum[:]
 }

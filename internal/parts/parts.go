@@ -47,7 +47,7 @@ func Sync() (Tree, error) {
 	return newTree(files), nil
 }
 
-func newTree(files map[string][]byte) Tree { return Tree{files, commitOf(files)} }
+func newTree(files map[string][]byte) Tree { return Tree{files, hashes{}.commitOf(files)} }
 
 // Commit returns the hash of the tree's commit.
 func (t Tree) Commit() string { return t.commit }
@@ -87,6 +87,29 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.Join(strings.Fields(stderr.String()), " "))
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// Push pushes the commit as a branch to a repository, with the user's own settings and logins of git. It changes no branch that has
+// another commit.
+func (t Tree) Push(ctx context.Context, url, branch string) error {
+	dir, err := os.MkdirTemp("", "strata-layer3-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := t.CommitIn(ctx, dir); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "git", "push", "--porcelain", "--", url, "HEAD:refs/heads/"+branch)
+	command.Dir = dir
+	out, err := command.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if strings.Contains(string(out), "[rejected]") {
+		return fmt.Errorf("the branch %s of the mirror has another commit than %s, which this strata pins: call the strata of that version, or delete the branch", branch, t.commit)
+	}
+	return fmt.Errorf("git push: %w: %s", err, strings.Join(strings.Fields(string(out)), " "))
 }
 
 // write writes the files below the folder dir.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/parts"
+	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
@@ -84,7 +86,30 @@ func Build(ctx context.Context, o Options) error {
 			}
 		}
 	}
+	if err := o.layer3(); err != nil {
+		return err
+	}
 	return o.sign()
+}
+
+// layer3 writes Strata's part of layer 3 as a Git bundle with the branch that an organisation's repository pins. The part is that of
+// the program that builds the release, which belongs to the same commit.
+func (o Options) layer3() error {
+	tree, err := parts.Sync()
+	if err != nil {
+		return err
+	}
+	branch := pins.Pins{Strata: buildinfo.Version}.Branch()
+	name := "strata-sync_" + buildinfo.Version + ".bundle"
+	file, err := os.Create(filepath.Join(o.Out, name))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(tree.WriteBundle(file, branch), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	o.log("%s: branch %s, commit %s", name, branch, tree.Commit())
+	return nil
 }
 
 func (o Options) check() error {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/strata-platform/strata/components/plugin"
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/parts"
+	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/internal/toolchain/prebuilt"
 )
@@ -174,6 +176,33 @@ func TestReleasesThatAreNotBuilt(t *testing.T) {
 }
 
 // TestBundlesOfOtherPlatformsAreAdopted gives a release a bundle that another machine has built.
+// TestTheReleaseContainsThePinnedLayer3 clones the bundle of layer 3, and compares its commit with the pin in strata.yaml.
+func TestTheReleaseContainsThePinnedLayer3(t *testing.T) {
+	out := t.TempDir()
+	var log strings.Builder
+	if err := (Options{Out: out, Log: &log}).layer3(); err != nil {
+		t.Fatal(err)
+	}
+	layer3, err := parts.Sync()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned := pins.Pins{Strata: buildinfo.Version, Sync: pins.Sync{Commit: layer3.Commit()}}
+	clone := filepath.Join(out, "clone")
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("clone", "--quiet", "--branch", pinned.Branch(), filepath.Join(out, "strata-sync_"+buildinfo.Version+".bundle"), clone)
+	if got := run("-C", clone, "rev-parse", "HEAD"); got != pinned.Sync.Commit || !strings.Contains(log.String(), got) {
+		t.Errorf("the bundle has the commit %s, and strata.yaml pins %s; the log says %q", got, pinned.Sync.Commit, log.String())
+	}
+}
+
 func TestBundlesOfOtherPlatformsAreAdopted(t *testing.T) {
 	const platform = "plan9/mips"
 	folder := t.TempDir()

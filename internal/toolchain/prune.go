@@ -60,10 +60,10 @@ func (t *Toolchain) Leftovers(ctx context.Context) ([]Leftover, error) {
 // Prune removes the leftovers and returns those that it has removed. It skips folders of running builds. It removes
 // nothing while a program in a leftover runs, because that platform may need other programs next.
 func (t *Toolchain) Prune(ctx context.Context) ([]Leftover, error) {
-	// Every tool has the version of Go in its address, so with a wrong one all tools of this clone would be leftovers.
+	// Every tool has the version of Go in its address, so with a wrong one all tools of this Strata would be leftovers.
 	// Without Go, the tools of a bundle tell their addresses.
 	if found, needed, err := t.Go(ctx); err == nil && version.Compare(found, needed) < 0 {
-		return nil, fmt.Errorf("prune the tools: the Go on PATH is %s, but this clone needs %s or newer, and its tools belong to that version: install it first (https://go.dev/dl)", found, needed)
+		return nil, fmt.Errorf("prune the tools: the Go on PATH is %s, but these tools need %s or newer, and belong to that version: install it first (https://go.dev/dl)", found, needed)
 	}
 	list, err := t.Leftovers(ctx)
 	if err != nil {

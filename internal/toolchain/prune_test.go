@@ -130,7 +130,7 @@ func TestPruneOfAMissingCache(t *testing.T) {
 func TestPruneWithAnOldGoRemovesNothing(t *testing.T) {
 	tools, now, before := twoPins(t)
 	tools.goVersion = "go1.25.9"
-	if removed, err := tools.Prune(t.Context()); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "go1.25.9, but this clone needs go1.26.0 or newer") {
+	if removed, err := tools.Prune(t.Context()); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "go1.25.9, but these tools need go1.26.0 or newer") {
 		t.Errorf("Prune removed %v, error %v", removed, err)
 	}
 	for _, dir := range []string{now, before} {

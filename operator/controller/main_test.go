@@ -151,6 +151,7 @@ func (c *cluster) grantOperator(t *testing.T) {
 	c.create(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator-tenant"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{"strata.dev"}, Resources: []string{"tenantpolicies"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"strata.dev"}, Resources: []string{"stacklogs"}, Verbs: []string{"create", "patch"}},
 		{APIGroups: []string{"source.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
 	}})

@@ -31,6 +31,8 @@ func (s *session) engineRun(ctx context.Context, limit tenant.RunLimit, req engi
 	req.ReportEvery = s.reportEvery
 	req.Named = func(project, stack string) string { return s.claims.Owner(ctx, s.stack.Namespace, project, stack) }
 	req.Working = func(resources []string) { s.working(ctx, req.Operation, time.Since(began), resources) }
+	s.printed = ""
+	req.Printed = func(text string) { s.printed = text }
 	result, err := s.engine.Run(limited, req)
 	if failure := (*engine.Error)(nil); req.Operation == engine.Destroy && errors.As(err, &failure) && failure.Reason == engine.NotAllowed {
 		// A program that the policy does not allow must not run, and must not block the

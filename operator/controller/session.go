@@ -46,6 +46,9 @@ type session struct {
 	// lookingUp says that a lookup is active.
 	lookingUp bool
 
+	// printed is what the session's run has printed, for the Stack's log.
+	printed string
+
 	// waiting says that a run is due and waits for a slot.
 	waiting bool
 }

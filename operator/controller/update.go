@@ -57,6 +57,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	}
 	s.event(corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, cause)
 
+	began := time.Now()
 	result, err := s.engineRun(ctx, limit, req)
 	if ctx.Err() != nil {
 		// The operator is stopping. CurrentUpdate stays, so that the next operator resumes
@@ -78,12 +79,14 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 		// log it.
 		log.FromContext(ctx).Error(report.Error{Err: err}, "run failed", "operation", req.Operation)
 		s.fail(current, req, err)
+		s.keepLog(ctx, req.Operation, current, began, s.stack.Status.LastUpdate.Message)
 		if missing.Terminating {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, "the namespace is being deleted, and the Stack's service account with it: "+
 				s.stack.Status.LastUpdate.Message+outcome.LetGo(s.stack))
 		}
 		return schedule.Backoff(s.stack), nil
 	}
+	s.keepLog(ctx, req.Operation, current, began, "")
 	end := outcome.Succeed(&s.stack.Status, current, req, result)
 	s.event(end.Kind, end.Reason, end.Message)
 	outcome.Conclude(s.stack, s.unconfined)

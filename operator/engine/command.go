@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"time"
@@ -42,7 +43,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	}}
 	err = sandbox.Command{
 		Path: path, Args: append([]string{"--non-interactive"}, args...),
-		Dir: r.workDir, Env: r.env, Stdin: stdin, Output: out,
+		Dir: r.workDir, Env: r.env, Stdin: stdin, Output: io.MultiWriter(out, &r.log),
 		Confinement: r.confinement(), StopTimeout: stopTimeout,
 	}.Run(ctx)
 	log := r.mask.Apply(out.String())

@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/owners"
 	"github.com/strata-platform/strata/operator/engine/owners/taken"
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/engine/runlog"
 	"github.com/strata-platform/strata/operator/engine/settings"
 	"github.com/strata-platform/strata/operator/engine/workdir"
 	"github.com/strata-platform/strata/operator/sandbox"
@@ -129,6 +130,9 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		}
 	}
 	result, err := r.operate(ctx)
+	if r.Printed != nil {
+		r.Printed(r.log.Text(func(text string) string { return r.relative(r.mask.Apply(text)) }))
+	}
 	if failure := asError(err); failure != nil {
 		failure.Warnings = r.warnings
 		r.explain(failure)
@@ -168,6 +172,9 @@ type run struct {
 
 	env  []string
 	mask *message.Mask
+
+	// log is what the run's commands print.
+	log runlog.Log
 
 	// project describes the project's Pulumi.yaml, workDir is the folder that holds this
 	// file, and revision is the revision that the source returned.

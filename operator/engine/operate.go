@@ -28,17 +28,20 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 		if reasonOf(err) == StackMissing && r.mayCreate() && !created {
 			if err = r.createStack(ctx); err == nil {
 				created = true
+				r.log.Reset()
 				continue
 			}
 		}
 		if r.shared != "" && pluginMissing(err) {
 			if err = r.unshare(); err == nil {
+				r.log.Reset()
 				continue
 			}
 		}
 		if reasonOf(err) == Locked && r.Interrupted && staleLocks(err) && !unlocked {
 			if _, err = r.pulumi(ctx, nil, "cancel", "--yes"); err == nil {
 				unlocked = true
+				r.log.Reset()
 				continue
 			}
 		}

@@ -142,6 +142,10 @@ type Request struct {
 	Working     func(resources []string)
 	ReportEvery time.Duration
 
+	// Printed, if set, gets what the run's commands have printed, as [runlog.Log.Text] returns it, when the operation has ended. The
+	// engine does not call it for a run that ends before its operation begins.
+	Printed func(text string)
+
 	// Interrupted says that the caller's previous run of this stack was interrupted. The
 	// engine then removes the lock that the run left, and never the lock of anyone else.
 	// Before the operation, the engine determines what became of the run's pending

@@ -159,6 +159,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 		say("layer", "outputs", layer)
 		say("layer", "outputs", layer, "-o", "json")
 	}
+	say("logs", "stack/wordpress-infra")
 	known := secretsOf(t, p)
 	t.Logf("the search is for %d secrets", len(known))
 	secrets := known.finder()

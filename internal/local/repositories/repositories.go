@@ -152,7 +152,7 @@ func (r Repositories) pushPlatform(ctx context.Context, list []teams.Team, warn 
 	}
 	report, err := r.git(ctx, r.Root, "push", "--porcelain", r.Address(Platform), "HEAD:refs/heads/"+gitserver.Branch)
 	if err != nil && strings.Contains(report, "[rejected]") {
-		warn("the platform repository contains commits that this clone does not have: nothing was pushed; %s", r.CloneCommand(Platform, gitserver.Engineer))
+		warn("the platform repository contains commits that %s does not have: nothing was pushed; %s", r.Root, r.CloneCommand(Platform, gitserver.Engineer))
 		return nil
 	}
 	return err

@@ -36,9 +36,18 @@ func stackExplanations() []explanation {
 			if strings.Contains(o.Message, "ask "+e.contact(o.Namespace)) {
 				return o.Message, "", "correct it and push"
 			}
-			return o.Message, "", "correct the Program or the Stack and push"
+			return o.Message, "", "correct the Program or the Stack and push" + e.log(o)
 		}},
 	}
+}
+
+// log returns the end of a sentence that names the log of a Stack's failed run. Only the embedded operator keeps logs; only this operator
+// sets the digest of an update's inputs.
+func (e *explainer) log(o *graph.Object) string {
+	if o.Kind != "Stack" || o.Text("status", "lastUpdate", "state") != "failed" || o.Text("status", "lastUpdate", "inputs") == "" {
+		return ""
+	}
+	return "; log: " + e.Scope.Command("logs", "stack/"+o.Name)
 }
 
 // contact returns the contact in a team's TenantPolicy, or the platform team.

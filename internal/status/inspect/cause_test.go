@@ -255,6 +255,20 @@ func TestRootCauseOf(t *testing.T) {
 			want:     "Stack team-web/wordpress-infra: NotReadyStalled: resources.user: no such instance: team web: correct the Program or the Stack and push",
 			explains: []string{"Pod team-web/waits"},
 		},
+		"a Stack whose run has failed names its log": {
+			changes: []change{
+				set("Stack", "team-web", stack, map[string]any{"state": "failed", "inputs": "e537"}, "status", "lastUpdate"),
+				says("Stack", "team-web", stack, "Ready", "False", "NotReadyStalled", "resources.user: no such instance"),
+			},
+			want: "Stack team-web/wordpress-infra: NotReadyStalled: resources.user: no such instance: team web: correct the Program or the Stack and push; log: `strata logs stack/wordpress-infra`",
+		},
+		"a Stack whose run has failed under upstream's operator has no log": {
+			changes: []change{
+				set("Stack", "team-web", stack, map[string]any{"state": "failed"}, "status", "lastUpdate"),
+				says("Stack", "team-web", stack, "Ready", "False", "NotReadyStalled", "resources.user: no such instance"),
+			},
+			want: "Stack team-web/wordpress-infra: NotReadyStalled: resources.user: no such instance: team web: correct the Program or the Stack and push",
+		},
 		"a pod waits for a Secret that nothing creates": {
 			changes:  []change{podWith(`{"containers": [{"envFrom": [{"secretRef": {"name": "none"}}]}]}`)},
 			want:     "Secret team-web/none: Missing: Pod team-web/waits needs it, and no Program or sync creates it: team web: commit an object that creates it, or correct the name",

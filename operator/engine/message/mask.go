@@ -1,6 +1,9 @@
 package message
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +49,46 @@ func (m *Mask) Add(secrets ...string) {
 			hide(line)
 		}
 	}
+	// The parts come last: the replacer prefers the first of several matches at a place.
+	for _, secret := range m.secrets {
+		for _, part := range parts(secret) {
+			hide(part)
+		}
+	}
 	m.replacer = strings.NewReplacer(pairs...)
+}
+
+// shortestPart is the length in bytes below which a Mask does not mask a part of a secret, such as a line of a key. Short lines occur in
+// ordinary text.
+const shortestPart = 16
+
+// parts returns the texts by which a secret also becomes known: its Base64, as in a Secret of Kubernetes; each line of a text of several
+// lines; and such texts in a JSON object, as the private key of a Google service account.
+func parts(secret string) []string {
+	var found []string
+	if len(secret) >= shortestPart {
+		found = append(found, strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(secret)), "="))
+	}
+	texts := []string{secret}
+	fields := map[string]any{}
+	if strings.HasPrefix(strings.TrimSpace(secret), "{") && json.Unmarshal([]byte(secret), &fields) == nil {
+		texts = nil
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if text, ok := fields[name].(string); ok && strings.Contains(text, "\n") {
+				texts = append(texts, text)
+			}
+		}
+	}
+	for _, text := range texts {
+		if lines := strings.Split(text, "\n"); len(lines) > 1 {
+			for _, line := range lines {
+				if line = strings.TrimSpace(line); len(line) >= shortestPart {
+					found = append(found, line)
+				}
+			}
+		}
+	}
+	return found
 }
 
 // Apply replaces the secrets in a text.

@@ -17,13 +17,20 @@ import (
 type Work struct {
 	limit   time.Duration
 	verbose bool
+	hint    string
 }
 
-// Bind adds the flags to a command.
+// Bind adds both flags to a command.
 func (w *Work) Bind(command *cobra.Command) {
+	w.BindTimeout(command)
+	w.hint = "; -v shows each operation"
+	command.Flags().BoolVarP(&w.verbose, "verbose", "v", false, "print a line for each resource that Pulumi changes, and for each object that the command waits for")
+}
+
+// BindTimeout adds --timeout alone, for a command that runs no Pulumi.
+func (w *Work) BindTimeout(command *cobra.Command) {
 	command.Flags().DurationVar(&w.limit, "timeout", 0, "end after this time, such as 10m; the same command continues later")
 	complete.Flag(command, "timeout", complete.Values("5m", "10m", "30m"))
-	command.Flags().BoolVarP(&w.verbose, "verbose", "v", false, "print a line for each resource that Pulumi changes, and for each object that the command waits for")
 }
 
 // Unfinished is the error of a command that --timeout has ended.
@@ -33,6 +40,8 @@ type Unfinished struct {
 	Limit   time.Duration
 	// At describes the unfinished step, with the object that it waited for; empty if no step had begun.
 	At string
+	// Hint ends the message with what shows more; it may be empty.
+	Hint string
 }
 
 func (u *Unfinished) Error() string {
@@ -40,7 +49,7 @@ func (u *Unfinished) Error() string {
 	if u.At != "" {
 		at = " at the step " + u.At
 	}
-	return fmt.Sprintf("`%s` has not finished within %s (--timeout): it stopped%s. Run it again to continue; -v shows each operation", u.Command, u.Limit, at)
+	return fmt.Sprintf("`%s` has not finished within %s (--timeout): it stopped%s. Run it again to continue%s", u.Command, u.Limit, at, u.Hint)
 }
 
 // Run calls do with a reporter that prints to out, and with a context that ends after the time of --timeout. The error is then
@@ -58,7 +67,7 @@ func (w *Work) Run(command *cobra.Command, out io.Writer, do func(ctx context.Co
 	}
 	err := do(ctx, show)
 	if err != nil && w.limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && command.Context().Err() == nil {
-		return &Unfinished{Command: command.CommandPath(), Limit: w.limit, At: show.Failed()}
+		return &Unfinished{Command: command.CommandPath(), Limit: w.limit, At: show.Failed(), Hint: w.hint}
 	}
 	return err
 }

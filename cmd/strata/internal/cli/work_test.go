@@ -44,6 +44,19 @@ func TestATimeoutNamesTheObjectAndTheNextStepInOneLine(t *testing.T) {
 	}
 }
 
+func TestACommandWithoutPulumiHasNoFlagThatShowsMore(t *testing.T) {
+	var w Work
+	command := &cobra.Command{Use: "image", SilenceErrors: true, SilenceUsage: true, RunE: func(command *cobra.Command, _ []string) error {
+		return w.Run(command, &bytes.Buffer{}, waits)
+	}}
+	w.BindTimeout(command)
+	command.SetArgs([]string{"--timeout", "1ms"})
+	err := command.ExecuteContext(t.Context())
+	if want := ". Run it again to continue"; err == nil || !strings.HasSuffix(err.Error(), want) || command.Flags().Lookup("verbose") != nil {
+		t.Errorf("the error is %v, want one that ends in %q", err, want)
+	}
+}
+
 func TestOtherErrorsStay(t *testing.T) {
 	failure := errors.New("broken")
 	fails := func(context.Context, *progress.Reporter) error { return failure }

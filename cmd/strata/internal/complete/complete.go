@@ -16,7 +16,11 @@ import (
 
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/logs"
+	"github.com/strata-platform/strata/internal/stacklogs"
 )
+
+// StackPrefix begins the name of a Stack among the names of logs.
+const StackPrefix = "stack/"
 
 // Open opens the local platform without starting it.
 type Open func() (*local.Platform, error)
@@ -73,15 +77,41 @@ func teamsOf(open Open) func(*cobra.Command) ([]string, error) {
 	}
 }
 
-// Logs completes one log of the home.
-func Logs(open Open) cobra.CompletionFunc {
-	return from(1, func(*cobra.Command) ([]string, error) {
-		p, err := open()
-		if err != nil {
-			return nil, err
-		}
-		return logs.Names(p.Home)
-	})
+// Logs completes one log of the home, or a Stack of the team that the flag --team names, or of all teams. It asks the API server only
+// for a word that may become the name of a Stack.
+func Logs(open Open, find Namespaces) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return from(1, func(command *cobra.Command) ([]string, error) {
+			p, err := open()
+			if err != nil {
+				return nil, err
+			}
+			found, err := logs.Names(p.Home)
+			if err == nil && (strings.HasPrefix(prefix, StackPrefix) || strings.HasPrefix(StackPrefix, prefix)) {
+				for _, name := range stacksOf(command, find) {
+					found = append(found, StackPrefix+name)
+				}
+			}
+			return found, err
+		})(command, args, prefix)
+	}
+}
+
+// stacksOf returns the names of the Stacks of the team that the flag --team names, or of all teams; none if the API server does not
+// answer.
+func stacksOf(command *cobra.Command, find Namespaces) []string {
+	ctx, cancel := context.WithTimeout(command.Context(), patience)
+	defer cancel()
+	team, _ := command.Flags().GetString(TeamFlag)
+	config, namespaces, err := find(ctx, team)
+	if err != nil {
+		return nil
+	}
+	names, err := stacklogs.Names(ctx, config, namespaces, most)
+	if err != nil {
+		return nil
+	}
+	return names
 }
 
 // Tools completes the pinned tools.

@@ -2,6 +2,7 @@
 package imagecmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,23 @@ type commands struct{ cli.Options }
 // errCloudRegistry is the error of the commands on the target gke.
 var errCloudRegistry = errors.New("target gke: pods on Google Cloud pull from a registry of Google Cloud, not from this machine: " +
 	"push with docker push REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME:TAG, and name that image in the Deployment")
+
+// call are the flags of one call of a command.
+type call struct {
+	cli.Call
+	command *cobra.Command
+	limit   cli.Work
+}
+
+// bind adds the flags of every command of the group.
+func (o commands) bind(command *cobra.Command) *call {
+	c := &call{Call: o.Bind(command), command: command}
+	c.limit.BindTimeout(command)
+	return c
+}
+
+// work is what a command does with the images of a home. It returns the images to print.
+type work func(context.Context, *local.Platform, *desk.Desk) ([]desk.Image, error)
 
 // Result is the output of the commands with -o json.
 type Result struct {
@@ -52,7 +70,7 @@ On Google Cloud, push to a registry that the cluster can reach, such as Artifact
 }
 
 // add is like run, and creates a missing home first: images may be there before the first `strata up`.
-func (o commands) add(c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+func (o commands) add(c *call, step string, do work) error {
 	p, err := c.Open(errCloudRegistry)
 	if err != nil {
 		return err
@@ -65,7 +83,7 @@ func (o commands) add(c cli.Call, step string, do func(*local.Platform, *desk.De
 
 // run opens the images of the home, calls do, and prints the images that do returns. It shows the progress of a step that is
 // not empty.
-func (o commands) run(c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
+func (o commands) run(c *call, step string, do work) error {
 	p, err := c.Open(errCloudRegistry)
 	if err != nil {
 		return err
@@ -77,8 +95,20 @@ func (o commands) run(c cli.Call, step string, do func(*local.Platform, *desk.De
 }
 
 // with calls do, shows its progress as a step unless step is empty, and prints the images that it returns.
-func (o commands) with(p *local.Platform, c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	show := progress.New(o.Err)
+func (o commands) with(p *local.Platform, c *call, step string, do work) error {
+	var found []desk.Image
+	err := c.limit.Run(c.command, o.Err, func(ctx context.Context, show *progress.Reporter) (err error) {
+		found, err = imagesOf(ctx, p, show, step, do)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Print(o.Out, Result{found}, func() error { return render.Images(o.Out, found) })
+}
+
+// imagesOf opens the images of the home and calls do, as a step unless its name is empty.
+func imagesOf(ctx context.Context, p *local.Platform, show *progress.Reporter, step string, do work) (found []desk.Image, err error) {
 	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {
 		const megabyte = 1 << 20
 		if e.Total > 0 {
@@ -86,22 +116,16 @@ func (o commands) with(p *local.Platform, c cli.Call, step string, do func(*loca
 		}
 	})
 	if err != nil {
-		return err
-	}
-	var found []desk.Image
-	work := func() (string, error) {
-		found, err = do(p, d)
-		return "", err
+		return nil, err
 	}
 	if step == "" {
-		_, err = work()
-	} else {
-		err = show.Run(step, work)
+		return do(ctx, p, d)
 	}
-	if err != nil {
-		return err
-	}
-	return c.Print(o.Out, Result{found}, func() error { return render.Images(o.Out, found) })
+	err = show.Run(step, func() (string, error) {
+		found, err = do(ctx, p, d)
+		return "", err
+	})
+	return found, err
 }
 
 // namespace returns the namespace of a team of teams.yaml, or other if the name is empty.
@@ -124,7 +148,7 @@ const imagesJSON = `-o json prints {"images": [{"reference", "digest", "bytes", 
 whose pods may use the image (["*"] for all), whether only strata image remove removes it, and the time of its last use.`
 
 func (o commands) push() *cobra.Command {
-	var c cli.Call
+	var c *call
 	var team string
 	command := &cobra.Command{
 		Use:   "push SOURCE [NAME]",
@@ -153,22 +177,22 @@ image, otherwise those of all teams. The command unpacks the image, and rejects 
 			if len(args) == 2 {
 				as = args[1]
 			}
-			return o.add(c, "push "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+			return o.add(c, "push "+args[0], func(ctx context.Context, p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, images.Shared)
 				if err != nil {
 					return nil, err
 				}
-				return d.Push(command.Context(), args[0], o.In, namespace, as)
+				return d.Push(ctx, args[0], o.In, namespace, as)
 			})
 		},
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }
 
 func (o commands) pull() *cobra.Command {
-	var c cli.Call
+	var c *call
 	var team string
 	command := &cobra.Command{
 		Use:   "pull REFERENCE",
@@ -181,7 +205,7 @@ imagePullSecrets, because your login may read images that a team must not see: t
   strata image pull docker.io/library/wordpress:6`,
 		Args: o.Arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
-			return o.add(c, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+			return o.add(c, "pull "+args[0], func(ctx context.Context, p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, "")
 				if err != nil {
 					return nil, err
@@ -190,12 +214,12 @@ imagePullSecrets, because your login may read images that a team must not see: t
 				if namespace != "" {
 					namespaces = []string{namespace}
 				}
-				pulled, err := d.Pull(command.Context(), args[0], namespaces...)
+				pulled, err := d.Pull(ctx, args[0], namespaces...)
 				return []desk.Image{pulled}, err
 			})
 		},
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	complete.Team(command, &team, "team whose pods may use the image; by default, all teams", o.Local)
 	return command
 }

@@ -1,12 +1,12 @@
 package imagecmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/local"
@@ -14,7 +14,7 @@ import (
 )
 
 func (o commands) list() *cobra.Command {
-	var c cli.Call
+	var c *call
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "Show the images of this machine, their sizes, and who may use them",
@@ -23,10 +23,10 @@ func (o commands) list() *cobra.Command {
   strata image list -o json`,
 		Args: o.Arguments(positional.None),
 		RunE: func(*cobra.Command, []string) error {
-			return o.run(c, "", func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) { return d.List() })
+			return o.run(c, "", func(_ context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) { return d.List() })
 		},
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	return command
 }
 
@@ -39,7 +39,7 @@ func (o commands) some(command *cobra.Command, args []string) error {
 }
 
 func (o commands) remove() *cobra.Command {
-	var c cli.Call
+	var c *call
 	command := &cobra.Command{
 		Use:   "remove REFERENCE...",
 		Short: "Remove images from this machine; running pods keep theirs",
@@ -50,8 +50,8 @@ image that was pushed or pulled within the last hour becomes free later.
 		Example: "  strata image remove registry.strata.local/team-web/app:v1",
 		Args:    o.some,
 		RunE: func(command *cobra.Command, args []string) error {
-			return o.run(c, "remove", func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
-				if _, err := d.Remove(command.Context(), args...); err != nil {
+			return o.run(c, "remove", func(ctx context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				if _, err := d.Remove(ctx, args...); err != nil {
 					return nil, err
 				}
 				return d.List()
@@ -59,12 +59,12 @@ image that was pushed or pulled within the last hour becomes free later.
 		},
 		ValidArgsFunction: o.references,
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	return command
 }
 
 func (o commands) bundle() *cobra.Command {
-	var c cli.Call
+	var c *call
 	var file string
 	command := &cobra.Command{
 		Use:   "bundle --file FILE REFERENCE...",
@@ -79,12 +79,12 @@ missing on this machine. The file is a tar archive of an OCI layout, which docke
 			if file == "" {
 				return o.Usage(errors.New("strata image bundle: name the file with --file"))
 			}
-			return o.run(c, "bundle "+file, func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
-				return d.Bundle(command.Context(), file, args...)
+			return o.run(c, "bundle "+file, func(ctx context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				return d.Bundle(ctx, file, args...)
 			})
 		},
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	command.Flags().StringVarP(&file, "file", "f", "", "file to write")
 	complete.Flag(command, "file", complete.Files)
 	command.ValidArgsFunction = o.references
@@ -92,7 +92,7 @@ missing on this machine. The file is a tar archive of an OCI layout, which docke
 }
 
 func (o commands) load() *cobra.Command {
-	var c cli.Call
+	var c *call
 	command := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Read the images of strata image bundle, under their own names",
@@ -103,11 +103,11 @@ these belong to the namespaces in their names.
 		Example: "  strata image load images.tar",
 		Args:    o.Arguments(positional.One),
 		RunE: func(command *cobra.Command, args []string) error {
-			return o.add(c, "load "+args[0], func(_ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
-				return d.Load(command.Context(), args[0])
+			return o.add(c, "load "+args[0], func(ctx context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
+				return d.Load(ctx, args[0])
 			})
 		},
 	}
-	c = o.Bind(command)
+	c = o.bind(command)
 	return command
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,8 @@ func New(o cli.Options) *cobra.Command {
 
 With --merge the command writes a context strata-TEAM for each team, or for the one of --team, into your own kubeconfig: the first file of
 $KUBECONFIG, otherwise ~/.kube/config. It replaces contexts of these names, keeps every other byte and your current context, and makes the file
-readable only for you. Run it again when the tokens have expired. --merge --remove removes the contexts again; strata down does not.`,
+readable only for you. Run it again when the tokens have expired. --merge --remove removes the contexts again, also
+those of teams that have left; strata down does not.`,
 		Example: `  kubectl --kubeconfig "$(strata kubeconfig)" get pods -A
   kubectl --kubeconfig "$(strata kubeconfig --team web)" get stacks
 
@@ -111,6 +113,12 @@ func run(ctx context.Context, p *local.Platform, team string, merge, remove bool
 		for i := range names {
 			names[i] = contextPrefix + names[i]
 		}
+		if team == "" {
+			// A home without a kubeconfig has no cluster.
+			if admin, err := p.AdminKubeconfig(); err == nil {
+				names = append(names, former(admin, path, names)...)
+			}
+		}
 		result.Contexts, err = userfile.Remove(path, names)
 		return result, err
 	}
@@ -124,6 +132,32 @@ func run(ctx context.Context, p *local.Platform, team string, merge, remove bool
 		result.Contexts = append(result.Contexts, one.Name)
 	}
 	return result, userfile.Merge(path, contexts)
+}
+
+// former returns the other contexts of the user's kubeconfig path that --merge has written for the home of the kubeconfig admin: of teams that are no longer in
+// teams.yaml. Their names begin with contextPrefix, and they lead to the home's cluster: another home has another address. A file
+// that cannot be read has none; its change reports the error.
+func former(admin, path string, known []string) []string {
+	servers := map[string]bool{}
+	if own, err := clientcmd.LoadFromFile(admin); err == nil {
+		for _, cluster := range own.Clusters {
+			servers[cluster.Server] = true
+		}
+	}
+	file, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for name, each := range file.Contexts {
+		cluster := file.Clusters[each.Cluster]
+		if strings.HasPrefix(name, contextPrefix) && each.Cluster == name && each.AuthInfo == name &&
+			cluster != nil && servers[cluster.Server] && !slices.Contains(known, name) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
 }
 
 // contextOf returns a context that acts as a team, with a new token.

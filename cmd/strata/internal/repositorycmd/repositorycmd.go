@@ -2,6 +2,7 @@
 package repositorycmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/repository"
 	"github.com/strata-platform/strata/internal/shell"
 )
@@ -121,6 +123,39 @@ the changes of a platform, and strata up makes them.
 		}
 		return err
 	}
+	return command
+}
+
+// Mirror returns the command mirror.
+func Mirror(o cli.Options) *cobra.Command {
+	var output cli.Output
+	var limit cli.Work
+	command := &cobra.Command{
+		Use:   "mirror URL",
+		Short: "Push Strata's part of layer 3 to your own Git repository, for Google Cloud",
+		Long: `Push Strata's part of layer 3 to your own Git repository, as the branch sync/VERSION with the commit that strata.yaml pins. Flux on Google
+Cloud reads it from there if sync.url in strata.yaml, or the setting strataUrl, is this URL. On this machine, strata serves the commit
+itself. The command uses your own login of git, and changes no branch that has another commit.
+
+-o json prints {"url", "branch", "commit"}.`,
+		Example: "  strata mirror https://git.example.com/platform/strata.git",
+		Args:    o.Arguments(positional.One),
+		RunE: func(command *cobra.Command, args []string) error {
+			return limit.Run(command, o.Err, func(ctx context.Context, _ *progress.Reporter) error {
+				done, err := repository.Mirror(ctx, args[0], buildinfo.Version)
+				if err != nil {
+					return err
+				}
+				return output.Print(o.Out, done, func() error {
+					_, err := fmt.Fprintf(o.Out, "%s has the branch %s with commit %s\n", done.URL, done.Branch, done.Commit)
+					return err
+				})
+			})
+		},
+		ValidArgsFunction: complete.Nothing,
+	}
+	output.Bind(command)
+	limit.BindTimeout(command)
 	return command
 }
 

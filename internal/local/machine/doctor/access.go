@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
-// oldGo reports whether the go command is too old to build the tools. Its tools are not those of this clone, so doctor neither
+// oldGo reports whether the go command is too old to build the tools. Its tools are not those of this version of Strata, so doctor neither
 // lists nor counts them: a remedy would remove the tools that the right version of Go needs.
 func oldGo(f Facts) bool { return f.GoError == nil && version.Compare(f.Go, f.NeedsGo) < 0 }
 

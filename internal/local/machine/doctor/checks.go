@@ -135,12 +135,12 @@ func checkTools(f Facts) []Finding {
 	return append(found("tools", Warning, remedy, "%s", which), findings...)
 }
 
-// checkLeftover reports cached tools that no module of this clone pins, if they take much space.
+// checkLeftover reports cached tools that this version of Strata does not pin, if they take much space.
 func checkLeftover(f Facts) []Finding {
 	if f.Leftover < worthPruning || oldGo(f) {
 		return nil
 	}
-	return found("tools", Note, "`strata toolchain prune` removes them", "%s of tools that this clone does not use in %s", size(f.Leftover), f.Cache)
+	return found("tools", Note, "`strata toolchain prune` removes them", "%s of tools that this version of Strata does not use in %s", size(f.Leftover), f.Cache)
 }
 
 // checkLoopback checks whether databases can get loopback addresses of their own.

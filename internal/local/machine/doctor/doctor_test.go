@@ -76,7 +76,7 @@ func TestFindings(t *testing.T) {
 			f.Tools = append(f.Tools, toolchain.Status{Name: "kube-apiserver", State: toolchain.Override, Path: "/mine"})
 		}, Finding{"tools", Note, "kube-apiserver is your own: STRATA_TOOL_KUBE_APISERVER=/mine", ""}},
 		{"a cache that cannot be read", func(f *Facts) { f.ToolsError = errors.New("denied") }, Finding{"tools", Missing, "denied", "fix this error"}},
-		{"leftovers", func(f *Facts) { f.Leftover = 3e9 }, Finding{"tools", Note, "3.0 GB of tools that this clone does not use in /cache", "strata toolchain prune"}},
+		{"leftovers", func(f *Facts) { f.Leftover = 3e9 }, Finding{"tools", Note, "3.0 GB of tools that this version of Strata does not use in /cache", "strata toolchain prune"}},
 		{"one core", func(f *Facts) { f.Cores = 1 }, Finding{"cores", Warning, "1: everything takes twice as long", "second core"}},
 		{"too little memory", func(f *Facts) { f.Memory = 1e9 }, Finding{"memory", Missing, "1.0 GB in all", "4 GB or more"}},
 		{"memory in use", func(f *Facts) { f.FreeMemory = 19e8 }, Finding{"memory", Warning, "1.9 GB free of 8.0 GB: a platform", "end other programs"}},

@@ -65,7 +65,7 @@ type Facts struct {
 
 	Tools      []toolchain.Status
 	ToolsError error
-	// Leftover is the size of the cached tools that this clone does not use.
+	// Leftover is the size of the cached tools that this version of Strata does not use.
 	Leftover int64
 
 	// TakenPorts describes the home's reserved ports that other programs use, with the programs.
@@ -134,7 +134,7 @@ func look(ctx context.Context, tools *toolchain.Toolchain, h home.Home, always b
 	return f
 }
 
-// leftover returns the size of the cached tools that this clone does not use.
+// leftover returns the size of the cached tools that this version of Strata does not use.
 func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err error) {
 	list, err := tools.Leftovers(ctx)
 	for _, l := range list {
