@@ -84,7 +84,7 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 	if !c.known.complete(of.kind) {
 		return state{}, 0, errRace // The rate limit of the queue is the wait.
 	}
-	if c.known.older(of, o.GetCreationTimestamp()) >= limit {
+	if !c.known.admit(of, o.GetUID(), o.GetCreationTimestamp(), policy.Team, limit) {
 		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}
 	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {

@@ -70,7 +70,7 @@ func (w *watches) keep(kinds []Kind) {
 		if !wanted[kind] {
 			stop()
 			delete(w.stop, kind)
-			w.known.set(kind, nil)
+			w.known.set(kind, nil, nil)
 		}
 	}
 }
@@ -86,17 +86,18 @@ func (w *watches) close() {
 func (w *watches) watch(ctx context.Context, kind Kind) {
 	orders := schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Resource}
 	add := func(order *metav1.PartialObjectMetadata) { w.queue.Add(key{kind, order.Namespace, order.Name}) }
-	w.known.set(kind, w.run(ctx, orders, metav1.NamespaceAll, nil, add, func(gone *metav1.PartialObjectMetadata) {
+	seen := w.run(ctx, orders, metav1.NamespaceAll, nil, add, func(gone *metav1.PartialObjectMetadata) {
+		w.known.forget(key{kind, gone.Namespace, gone.Name}, gone.UID)
 		// The end of an order makes room for another one of its team.
 		for _, order := range w.known.in(kind, gone.Namespace) {
 			add(order)
 		}
-	}))
+	})
 	stacks := v1.GroupVersion.WithResource("stacks")
 	mine := func(options *metav1.ListOptions) { options.LabelSelector = catalogue.KindLabel + "=" + kind.Singular }
-	w.run(ctx, stacks, kind.Namespace(), mine, func(object *metav1.PartialObjectMetadata) {
+	w.known.set(kind, seen, w.run(ctx, stacks, kind.Namespace(), mine, func(object *metav1.PartialObjectMetadata) {
 		w.queue.Add(key{kind, object.Labels[catalogue.NamespaceLabel], object.Labels[catalogue.OrderLabel]})
-	}, func(*metav1.PartialObjectMetadata) {})
+	}, func(*metav1.PartialObjectMetadata) {}))
 	w.log.Info("orders are handled", "kind", kind.Name, "namespace", kind.Namespace())
 }
 
