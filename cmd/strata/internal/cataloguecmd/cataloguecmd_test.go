@@ -60,7 +60,7 @@ func TestTheCommandsShowWhatTeamsCanOrder(t *testing.T) {
 		"show": {"", []string{"catalogue", "show", "database"}, []string{
 			"Database (databases.catalogue.strata.dev)", "spec.onDelete  keep|delete  keep     What happens", "SECRET NAME-database", "connection  PROJECT:REGION:INSTANCE", "CONFIGMAP NAME-database",
 		}},
-		"lint":  {offered, []string{"catalogue", "lint"}, []string{"database: no problems", `not compared with the orders of the platform: nothing runs\x1b[2J`}},
+		"lint":  {offered, []string{"catalogue", "lint"}, []string{"bucket, database: no problems", `not compared with the orders of the platform: nothing runs\x1b[2J`}},
 		"order": {offered, []string{"order", "Database", "orders", "--set", "onDelete=delete"}, []string{"kind: Database\nmetadata:\n  name: orders\nspec:\n  onDelete: delete\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,11 +83,11 @@ func TestTheCommandsRefuse(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": it has database`},
+		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": it has bucket, database`},
 		"an order of what is not offered": {"", []string{"order", "Database", "a"}, "this platform does not offer database: the platform team adds it to teams.yaml under catalogue"},
 		"an order with an unknown field":  {offered, []string{"order", "Database", "a", "--set", "sise=small"}, `a Database has no "sise": it has engine, onDelete, size`},
 		"an order without a name":         {offered, []string{"order", "Database"}, "give the kind and a name, such as Database orders"},
-		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": it has database`},
+		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": it has bucket, database`},
 		"an offer without an entry":       {"catalogue: [{name: queue}]\n", []string{"catalogue", "lint"}, "the catalogue has problems"},
 	} {
 		t.Run(name, func(t *testing.T) {
