@@ -1,4 +1,4 @@
-// Package catalogue reads the entries of the catalogue: what the platform team offers to the teams to order.
+// Package catalogue reads the entries of the catalogue: the kinds that a platform team offers and that teams can order.
 //
 // An entry is a folder below catalogue/ with entry.yaml, the schema of its kind, and program.yaml, the Program that runs
 // for each order. Layer 2 creates the kind, and Flux applies the Program under the platform's account of the entry.
@@ -45,7 +45,7 @@ const (
 	// ProgramFile is the file with an entry's Program.
 	ProgramFile = "program.yaml"
 
-	// maxName is the longest name of an entry: that of its Google account, team-catalogue-NAME, has at most 30 characters.
+	// maxName is the longest name of an entry: the ID of its Google account, team-catalogue-NAME, has at most 30 characters.
 	maxName = 15
 )
 
@@ -164,6 +164,8 @@ var (
 	pluralPattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 )
 
+// problems returns every problem of the entry. A field without a description is one, because `kubectl explain` and `strata
+// catalogue show` print it.
 func (e *Entry) problems() []string {
 	var problems []string
 	refuse := func(is bool, format string, args ...any) {
@@ -192,7 +194,7 @@ func (e *Entry) problems() []string {
 // fieldPattern matches the fields of an order, which become keys of the Program's configuration.
 var fieldPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9]*$`)
 
-// reservedFields maps the names that an entry's fields must not have to what has the name already.
+// reservedFields maps the names that an entry must not give to a field to the reason.
 var reservedFields = map[string]string{
 	"onDelete": "every order has this field",
 	"name":     "the operator sets the Program's configuration of that name",

@@ -16,10 +16,10 @@ const MaxOrderName = 30
 
 // Values of an order's field onDelete.
 const (
-	// Keep keeps what the order created when the order is deleted. A later order of the same team, kind and name gets it
+	// Keep keeps the created resources when the order is deleted. A later order of the same team, kind and name gets them
 	// back.
 	Keep = "keep"
-	// Delete deletes it.
+	// Delete deletes the created resources with the order.
 	Delete = "delete"
 )
 
@@ -51,6 +51,7 @@ func (e *Entry) Definition() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
+// schema returns the schema of the entry's orders: the entry's own spec, with the fields and the status that every order has.
 func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 	spec := *e.Spec.DeepCopy()
 	spec.Description = "What to create."
@@ -60,7 +61,7 @@ func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 	}
 	spec.Properties["onDelete"] = apiextensionsv1.JSONSchemaProps{
 		Type: "string", Default: raw(Keep), Enum: []apiextensionsv1.JSON{*raw(Keep), *raw(Delete)},
-		Description: "What happens to the content when this order is deleted: keep keeps it, and a later order of the same name gets it back; delete deletes it.",
+		Description: "What happens to the created resources when this order is deleted: keep keeps them, and a later order of the same name gets them back; delete deletes them.",
 	}
 	// A field with a default is never missing, and the default {} of the spec would not fit its own schema.
 	spec.Required = slices.DeleteFunc(spec.Required, func(name string) bool { return spec.Properties[name].Default != nil })
@@ -88,11 +89,11 @@ func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"spec": spec,
 			"status": {
-				Type: "object", Description: "What the platform made of the order.",
+				Type: "object", Description: "State of the order, which the platform writes.",
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{
 					"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the order that the conditions describe."},
 					"secretName":         text("Name of the Secret with the results, in the order's namespace."),
-					"configMapName":      text("Name of the ConfigMap with the results that are no secrets."),
+					"configMapName":      text("Name of the ConfigMap with the results that are not secret."),
 					"conditions": {
 						Type: "array", Description: "Ready is True if the results are there. Stalled is True if waiting does not help.",
 						Items:     &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &condition},

@@ -62,14 +62,14 @@ func Lint(entries fs.FS, name string) []string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(entry.Results.ConfigMap)) {
 		_, is := p.Program.Outputs[key]
-		refuse(!is, "it has no output %q, which %s promises in the ConfigMap", key, EntryFile)
+		refuse(!is, "it has no output %q: add it, or remove it from results.configMap of %s", key, EntryFile)
 	}
 	secret := false
 	for _, resource := range p.Program.Resources {
 		metadata, _ := resource.Properties["metadata"].(map[string]any)
 		secret = secret || resource.Type == "kubernetes:core/v1:Secret" && metadata["name"] == "${results}"
 	}
-	refuse(!secret && len(entry.Results.Secret) > 0, "it has no Secret with the name ${results}, which %s promises", EntryFile)
+	refuse(!secret && len(entry.Results.Secret) > 0, "it has no Secret with the name ${results}: add one, or remove results.secret from %s", EntryFile)
 	return problems
 }
 

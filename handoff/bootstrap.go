@@ -142,6 +142,8 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 	return bootstrap, r.err()
 }
 
+// tenants reads the outputs of the named teams. For a team that teams.yaml has gained since the last run of layer 1, the problem
+// lists the teams in the context. Credentials may be empty: without tenantKeys, a team has no key.
 func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 	if len(teams) == 0 {
 		return nil
@@ -156,7 +158,7 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 		r.problem("%s is missing", OutputTenants)
 		return nil
 	case !isSecret:
-		r.problem("%s is in plain text although it is a secret", OutputTenants)
+		r.problem("%s is in plain text, but must be a secret", OutputTenants)
 		return nil
 	case !isMap:
 		r.problem("%s is not a map", OutputTenants)

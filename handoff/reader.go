@@ -14,6 +14,7 @@ type reader struct {
 	problems []string
 }
 
+// wrap names the context, and the command that writes it again.
 func (r *reader) wrap(err error) error {
 	return fmt.Errorf("read the context of layer %s from stack %s: %w: run `strata layer up %s`, on Google Cloud with --target gke", r.layer, r.stack, err, r.layer)
 }
@@ -29,6 +30,8 @@ func (r *reader) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
+// checkVersion returns an error unless the output OutputVersion is want. An older context has other fields, so the reader would
+// otherwise report each missing field, and not the reason.
 func (r *reader) checkVersion(value any, want int) error {
 	got, isNumber := value.(float64)
 	if asInt, isInt := value.(int); isInt {
@@ -44,6 +47,7 @@ func (r *reader) checkVersion(value any, want int) error {
 	case int(got) < want:
 		return r.wrap(fmt.Errorf("%s is %d, too old for this version of strata, which reads %d", OutputVersion, int(got), want))
 	case int(got) > want:
+		// Without the advice of wrap: an up by this older strata would write the older context again.
 		return fmt.Errorf("read the context of layer %s from stack %s: %s is %d, too new for this version of strata, which reads %d; update strata",
 			r.layer, r.stack, OutputVersion, int(got), want)
 	}
@@ -74,7 +78,7 @@ func (r *reader) secret(name string) Secret {
 		r.problem("%s cannot be read: %v", name, err)
 		return ""
 	case value != nil && !isSecret:
-		r.problem("%s is in plain text although it is a secret", name)
+		r.problem("%s is in plain text, but must be a secret", name)
 		return ""
 	}
 	return Secret(r.asText(name, value))

@@ -2,7 +2,7 @@ package handoff
 
 import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-// Secret is a value that must not be revealed. Every format verb prints it as a placeholder, also within a struct.
+// Secret is a value that must not be revealed. Every format verb prints it as a placeholder, even within a struct.
 type Secret string
 
 // hidden is the printed form of a Secret.

@@ -54,7 +54,7 @@ func loadOffers(list []teams.Offer, folder string, upstream, organisation bool) 
 		if own := os.DirFS(folder); isEntry(own, offer.Name) {
 			from = own
 		} else if organisation {
-			return found, fmt.Errorf("teams.yaml offers %s, but %s has no %s/%s: copy the folder %s/%s of Strata's repository into yours, or write one",
+			return found, fmt.Errorf("teams.yaml offers %s, but %s has no %s/%s: copy the folder %s/%s of Strata's repository into yours, or write an entry",
 				offer.Name, folder, offer.Name, catalogue.EntryFile, catalogue.Folder, offer.Name)
 		}
 		entry, err := catalogue.Load(from, offer.Name)

@@ -54,6 +54,8 @@ func newHop(
 		args.Policy.Unfilled = pulumi.String(text)
 	}
 	if team.Offer != "" {
+		// An entry of the catalogue: Flux applies its Program from the platform's repository, and the Program creates resources
+		// with the names of the teams that order.
 		args.Source.URL, args.Source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
 		args.Source.Folders = []string{catalogue.Folder}
 		args.Policy.AnyNames = true

@@ -11,7 +11,7 @@ const (
 	// catalogueTeams begins the names of the platform's own teams: see Offer.Team.
 	catalogueTeams = "catalogue-"
 
-	// DefaultPerTeam is the number of orders that a team may have of an offer when the file names none.
+	// DefaultPerTeam is the number of orders of one entry that a team may have if the file sets none.
 	DefaultPerTeam = 10
 )
 

@@ -130,7 +130,7 @@ func (t Team) node() *yaml.Node {
 	return entry
 }
 
-// text returns a scalar node that decodes to a string. It quotes a value that looks like a number or a boolean, also by
+// text returns a scalar node that decodes to a string. It quotes a value that looks like a number or a boolean, even by
 // the rules of YAML 1.1, in which on and off are booleans.
 func text(value string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}

@@ -164,7 +164,7 @@ func (t Team) grantProblems(at string) []error {
 		here := fmt.Sprintf("%s.accounts[%d]", at, i)
 		problems = append(problems, account.problems(here)...)
 		if account.Name != "" && taken[account.Name] {
-			problems = append(problems, fmt.Errorf("%s.name %q is the name of another account of the team", here, account.Name))
+			problems = append(problems, fmt.Errorf("%s.name %q is the name of another account of the team: choose another name", here, account.Name))
 		}
 		taken[account.Name] = true
 	}

@@ -79,6 +79,8 @@ func (l *list) insert(before, dash int, entry *yaml.Node) ([]byte, error) {
 	return l.bytes(), nil
 }
 
+// remove removes an item, with the comments and blank lines that belong to it. It keeps the other lines, unless the list is in
+// brackets.
 func (l *list) remove(at int) ([]byte, error) {
 	if l.inBrackets() {
 		l.value.Content = slices.Delete(l.value.Content, at, at+1)

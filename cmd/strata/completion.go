@@ -21,7 +21,7 @@ func newCompletion(streams streams) *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "Print the script that completes commands, teams, logs, tools and flags in bash, zsh or fish",
 		Long: `Print the script that completes commands, teams, logs, tools, Services and the values of flags in bash, zsh or fish. A completion
-reads teams.yaml and the home, and for Services the API server for at most a second. It starts nothing.`,
+reads teams.yaml and the home. For Services it asks the API server, for at most a second. It starts nothing.`,
 		Example: `  # bash, with the package bash-completion; put the line into ~/.bashrc
   source <(strata completion bash)
 

@@ -34,9 +34,10 @@ func newDown(io streams) *cobra.Command {
   4. destroy layer 2 with Flux, layer 1 with the cluster, and on this machine stop the processes
 
 If an object blocks a step, down names the object and the next command, and ends after a bounded time with exit code 1.
-Remove the cause and run down again, or run strata up to restore the platform. --purge --yes ignores the block.
+Remove the cause and run down again, or run strata up to restore the platform. --purge --yes deletes the platform in spite of
+the object.
 
-On the target gke the Pulumi stacks and their configuration stay, and so do the repositories. --purge has no meaning
+On the target gke the Pulumi stacks and their configuration stay, and so do the repositories. down rejects --purge
 there.
 
 -o formats the plan of --dry-run: {"steps": [{"name", "what"}], "lost", "unknown", "stays"}.`,
@@ -84,6 +85,7 @@ there.
 // planDown prints the plan of down. Unless dryRun is set, it then asks for confirmation.
 func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dryRun bool, o *cli.Output) error {
 	if !dryRun {
+		// Before the plan: reading the platform takes seconds, which are wasted if nobody can confirm.
 		if err := canAnswer(io); err != nil {
 			return err
 		}
@@ -116,6 +118,7 @@ func confirm(ctx context.Context, io streams, question string) error {
 		return err
 	}
 	fmt.Fprintf(io.err, "%s [y/N] ", question)
+	// A read cannot be interrupted, so it runs beside the wait. The buffer lets the goroutine end after an interrupt.
 	yes := make(chan bool, 1)
 	go func() {
 		answer, err := bufio.NewReader(io.in).ReadString('\n')

@@ -16,7 +16,7 @@ func newLogs(io streams) *cobra.Command {
 		Use:   "logs COMPONENT",
 		Short: "Print the log of a part of the local platform",
 		Long: `Print the log of a part of the local platform: supervisor, etcd, kube-apiserver, a pod that runs as a process, ...
-A part of the name is enough if it matches only one log. Control characters, such as escape sequences, are printed escaped,
+A part of the name is enough if it matches only one log. The command escapes control characters, such as escape sequences,
 because a log may contain text of a team.`,
 		Example: `  strata logs supervisor
   strata logs source-controller --follow

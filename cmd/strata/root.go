@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/driftcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/eventscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
@@ -102,7 +103,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), newLogs(io), eventscmd.New(options(io)), driftcmd.New(options(io)),
 		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root

@@ -57,6 +57,7 @@ clone and kept if there is no value.`,
 			if team.Quota, err = teams.ParseQuota(quota); err != nil {
 				return usageError{err}
 			}
+			// The type is allowed, because an organisation may rely on IAM alone. But then no policy restricts the team's types.
 			for _, each := range team.Allow {
 				if each == everythingOfGoogle {
 					fmt.Fprintf(io.err, "note: %s lets team %s declare every type of Google Cloud, including IAM: only the roles that layer 1 grants to its identity restrict the team\n",
@@ -85,9 +86,9 @@ func newTeamRemove(io streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a team without Stacks from teams.yaml",
-		Long: `Remove a team without Stacks from teams.yaml. The command fails if the team still has a Stack, because only the Stack can
-delete its resources, and if the cluster does not answer. First remove the Stacks from the team's repository, push, and
-wait.
+		Long: `Remove a team without Stacks from teams.yaml. The command fails if the cluster does not answer, or if the team still has a
+Stack or an order of the catalogue, because only these can delete their resources. First remove them from the team's
+repository, push, and wait.
 
 strata up then deletes the team's namespace with all of its objects, its Google identity and the passphrase of its state.
 The team's Git repository and the state of its Stacks stay.
@@ -108,7 +109,7 @@ The team's Git repository and the state of its Stacks stay.
 	return command
 }
 
-// changeTeam changes teams.yaml and prints the result.
+// changeTeam changes teams.yaml and prints the result. It knows only the platform on this machine (docs/teams.md).
 func changeTeam(io streams, o *cli.Output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
 	p, err := openLocal("")
 	if err != nil {

@@ -28,7 +28,7 @@ func newToolchain(io streams) *cobra.Command {
 	}, newToolchainList(io), newToolchainBuild(io), fetchcmd.New(options(io)), newToolchainPrune(io))
 }
 
-// openToolchain opens the toolchain of a clone, or outside of one that of this program.
+// openToolchain opens the toolchain of the clone that contains the working folder, and otherwise the toolchain of this program.
 func openToolchain() (*toolchain.Toolchain, error) {
 	found, err := repository.HereOrNone()
 	if err != nil {
@@ -71,6 +71,7 @@ func newToolchainBuild(io streams) *cobra.Command {
   strata toolchain build --all -o json`,
 		ValidArgsFunction: complete.Tools(atHome),
 		RunE: func(command *cobra.Command, names []string) error {
+			// Without arguments, the command must not begin a build of all tools, which takes 20 minutes.
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or use --all")}
 			}
@@ -85,7 +86,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 				return show.Run("toolchain", func() (string, error) { return "", tools.Ensure(ctx, tc, show, names...) })
 			})
 			if err != nil || o.Text() {
-				return err
+				return err // In text form, the progress has already named the tools.
 			}
 			list, err := tc.List(command.Context())
 			if err != nil {

@@ -62,7 +62,7 @@ func TestToolchainListsStates(t *testing.T) {
 // TestToolchainBuildPrintsTheStates overrides the tools with the user's own binaries, so that nothing is compiled.
 func TestToolchainBuildPrintsTheStates(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	// The homes share the tools, so a home that strata cannot open is no obstacle.
+	// The homes share the tools, so the command works with a home that strata cannot open.
 	h := t.TempDir()
 	if err := os.WriteFile(filepath.Join(h, "home.json"), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)

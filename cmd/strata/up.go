@@ -34,20 +34,20 @@ On the target local it
   1. checks the requirements of this machine, as strata doctor does
   2. builds the missing tools (about 20 minutes the first time; later runs use the cache)
   3. starts the emulated Google Cloud and the Git server
-  4. creates the repositories: fleet, platform (this clone), and one for each team
+  4. creates the repositories: fleet, platform (from this repository), and one for each team
   5. runs layer 1, bootstrap: cluster, database instance, an identity for each team
   6. runs layer 2, platform: Flux, the platform account, a hop for each team
   7. waits for layers 3 and 4: the operator, and the teams' Stacks
 
 On the target gke, which is Google Cloud, it
   1. checks the requirements of the layers: pulumi and its login, Go, a Google identity, the stacks and their
-     configuration. It prints all missing ones at once, each with the command to run (docs/platform-team.md)
+     configuration. It prints all missing requirements at once, each with the command to run (docs/platform-team.md)
   2. runs layers 1 and 2 with your pulumi, your login, your stacks and your configuration
   3. waits for layers 3 and 4
 
 It skips finished steps: run it again after a change or a failure.
 
-The exit code is 3 if the platform is ready, and a team is not: the message names the team's mistake, which only the team can
+The exit code is 3 if the platform is ready and a team is not: the message names the team's mistake, which only the team can
 correct. With --wait platform, up does not wait for the teams, and ends with 0. The exit code is 1 after any other failure.
 
 At the end it prints the addresses of the teams' Services that this machine serves, and the pods that cannot run here.

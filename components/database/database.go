@@ -104,6 +104,8 @@ func NewDatabase(ctx *pulumi.Context, name string, args *DatabaseArgs, opts ...p
 	})
 }
 
+// populate creates the children and sets the outputs. The Secret refers to the outputs of the database and of the user, so pods
+// never see it before both exist.
 func (d *Database) populate(ctx *pulumi.Context, name string, args *DatabaseArgs) error {
 	made, err := sql.NewDatabase(ctx, name+"-database", &sql.DatabaseArgs{
 		Name: inputs.Optional(args.Name), Instance: args.Instance, Project: inputs.Optional(args.Project),

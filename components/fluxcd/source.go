@@ -57,7 +57,7 @@ type SourceArgs struct {
 	// Timeout limits one fetch; nil means Flux's default of one minute.
 	Timeout pulumi.StringInput
 	// Ignore lists the files to leave out, in the format of .gitignore; nil means Flux's defaults, which leave out files
-	// that are no manifests.
+	// that are not manifests.
 	Ignore pulumi.StringInput
 	// ProxySecret names a Secret in Namespace with the address of a proxy for the fetch, and optionally its username and
 	// password.

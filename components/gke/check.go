@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
+// check returns one error with every problem, or nil. It sees only plain values: Google Cloud checks computed ones.
 func (a *ClusterArgs) check() error {
 	var problems []string
 	refuse := func(broken bool, format string, args ...any) {

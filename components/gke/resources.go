@@ -36,6 +36,7 @@ func (a *ClusterArgs) nodeAccount(ctx *pulumi.Context, name string, parent pulum
 	return nodes.Email.ToStringPtrOutput(), nil
 }
 
+// newCluster creates the cluster without its node pool. nodes is the account of the nodes.
 func (a *ClusterArgs) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource, nodes pulumi.StringPtrInput) (*container.Cluster, error) {
 	channel := inputs.Or(a.ReleaseChannel, pulumi.String(DefaultReleaseChannel))
 	args := &container.ClusterArgs{
@@ -96,6 +97,7 @@ func (a *ClusterArgs) setReach(args *container.ClusterArgs) {
 	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{CidrBlocks: blocks}
 }
 
+// newNodePool creates the node pool, which a program can change without a change of the cluster.
 func (a *ClusterArgs) newNodePool(
 	ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster, account pulumi.StringPtrInput,
 ) (*container.NodePool, error) {

@@ -60,6 +60,8 @@ func newAdmissionObject(
 	}, opts...)
 }
 
+// defaultsSpec returns the spec of the policy. With failurePolicy Fail, the API server rejects a Stack if the policy cannot be
+// evaluated, instead of storing an incomplete one.
 func defaultsSpec() pulumi.Map {
 	var variables pulumi.Array
 	for _, each := range [][2]string{

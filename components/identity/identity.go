@@ -114,6 +114,7 @@ func NewIdentity(ctx *pulumi.Context, name string, args *IdentityArgs, opts ...p
 	})
 }
 
+// populate creates the children. It sorts the roles, so that each run registers their bindings in the same order.
 func (i *Identity) populate(ctx *pulumi.Context, name string, args *IdentityArgs) error {
 	account, err := serviceaccount.NewAccount(ctx, name+"-account", &serviceaccount.AccountArgs{
 		AccountId:   args.AccountID,

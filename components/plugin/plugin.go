@@ -44,8 +44,8 @@ func Serve(ctx context.Context) error {
 	})
 }
 
-// server answers the engine. The plugin has no configuration and no resources other than components. The children of a
-// component belong to the providers of the program.
+// server answers the engine. The plugin has no configuration, and no resources except components. It registers the children of a
+// component with the engine, so the providers of the program create them: the plugin itself holds no credentials.
 type server struct {
 	pulumirpc.UnimplementedResourceProviderServer
 
@@ -73,7 +73,8 @@ func (*server) DiffConfig(context.Context, *pulumirpc.DiffRequest) (*pulumirpc.D
 	return &pulumirpc.DiffResponse{Changes: pulumirpc.DiffResponse_DIFF_NONE}, nil
 }
 
-// Configure tells the engine that secrets and outputs keep their marks.
+// Configure tells the engine to mark secrets, resources and outputs among the arguments, because the constructors of the
+// components treat secrets and unknown values differently from plain ones.
 func (*server) Configure(context.Context, *pulumirpc.ConfigureRequest) (*pulumirpc.ConfigureResponse, error) {
 	return &pulumirpc.ConfigureResponse{AcceptSecrets: true, AcceptResources: true, AcceptOutputs: true, SupportsPreview: true}, nil
 }
@@ -82,7 +83,7 @@ func (*server) Configure(context.Context, *pulumirpc.ConfigureRequest) (*pulumir
 func (s *server) Construct(ctx context.Context, req *pulumirpc.ConstructRequest) (*pulumirpc.ConstructResponse, error) {
 	known, ok := s.components[req.GetType()]
 	if !ok {
-		return nil, status.Errorf(codes.InvalidArgument, "component type %q is not in the plugin %s, which has: %s", req.GetType(), Name, strings.Join(Types(), ", "))
+		return nil, status.Errorf(codes.InvalidArgument, "the plugin %[2]s has no component type %[1]q: it has %[3]s", req.GetType(), Name, strings.Join(Types(), ", "))
 	}
 	return provider.Construct(ctx, req, s.host.EngineConn(), known.construct)
 }

@@ -114,7 +114,7 @@ func (g *generator) properties(of reflect.Type) (map[string]pschema.PropertySpec
 	return properties, required
 }
 
-// typeOf returns the schema of a Go type. A value that is no input must be known before the component exists: it is plain.
+// typeOf returns the schema of a Go type. A value that is not an input must be known before the component exists: it is plain.
 func (g *generator) typeOf(of reflect.Type) pschema.TypeSpec {
 	text := pschema.TypeSpec{Type: "string"}
 	switch of {

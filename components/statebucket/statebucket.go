@@ -75,6 +75,8 @@ func NewBucket(ctx *pulumi.Context, name string, args *BucketArgs, opts ...pulum
 	return bucket, ctx.RegisterResourceOutputs(bucket, pulumi.Map{"name": bucket.Name, "url": bucket.URL})
 }
 
+// populate creates the bucket and the tenant's binding. URL waits for the binding, because a run before it could not open the
+// backend.
 func (b *Bucket) populate(ctx *pulumi.Context, name string, args *BucketArgs) error {
 	kept := cmp.Or[pulumi.IntInput](args.KeptDays, pulumi.Int(DefaultKeptDays))
 	resource, err := storage.NewBucket(ctx, name+"-bucket", &storage.BucketArgs{

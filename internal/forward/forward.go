@@ -97,7 +97,7 @@ func Listen(config *rest.Config, target Target, port int) (*Forward, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on port %d of this machine: %w: give another one, such as 0 for a free one", port, err)
+		return nil, fmt.Errorf("listen on port %d of this machine: %w: give another port, or 0 for a free port", port, err)
 	}
 	return &Forward{target: target, config: config, client: client, listener: listener}, nil
 }

@@ -25,7 +25,7 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 	return outputs, nil
 }
 
-// MaskedOutputs returns the outputs with HiddenSecret in place of every secret, also within lists and objects. It
+// MaskedOutputs returns the outputs with HiddenSecret in place of every secret, even within lists and objects. It
 // decrypts nothing.
 func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
 	state, err := r.look(ctx, l)

@@ -66,7 +66,11 @@ func (p *Platform) TeamNamespaces(ctx context.Context, team string) (*rest.Confi
 	}
 	maps.DeleteFunc(found, func(_, owner string) bool { return team != "" && owner != team })
 	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("no team has a namespace, or no team %q: `%s` lists the teams", team, p.About().Call("team list"))
+		missing := "no team has a namespace yet"
+		if team != "" {
+			missing = fmt.Sprintf("team %q has no namespace", team)
+		}
+		return nil, nil, fmt.Errorf("%s: `%s` lists the teams", missing, p.About().Call("team list"))
 	}
 	return config, slices.Sorted(maps.Keys(found)), nil
 }

@@ -98,8 +98,8 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	return fmt.Errorf("nothing was changed: these Stacks are in namespaces of teams that are no longer in %s: %s: "+
-		"add the team again and remove the Stacks from its repository, or delete the Stacks with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
+	return fmt.Errorf("nothing was changed: these Stacks and orders are in namespaces of teams that are no longer in %s: %s: "+
+		"add the team again and remove them from its repository, or delete them with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
 }
 
 // StacksIn returns the Stacks ("namespace/name") and the orders of the catalogue ("Kind namespace/name") in the namespaces.

@@ -26,7 +26,7 @@ func TestATeamThatWasRemovedKeepsItsIdentityWhileItsStacksLive(t *testing.T) {
 		"layer 1":                  func() error { _, err := p.LayerUp(t.Context(), progress.New(io.Discard), BootstrapLayer); return err },
 		"layer 2":                  func() error { _, err := p.LayerUp(t.Context(), progress.New(io.Discard), PlatformLayer); return err },
 	} {
-		if err := do(); err == nil || !strings.Contains(err.Error(), "nothing was changed: these Stacks are in namespaces of teams that are no longer in teams.yaml: team-gone/shop, team-gone/kept") {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "nothing was changed: these Stacks and orders are in namespaces of teams that are no longer in teams.yaml: team-gone/shop, team-gone/kept") {
 			t.Errorf("%s: it says %v", name, err)
 		}
 	}

@@ -59,7 +59,7 @@ func (p *Platform) CloneTeam(ctx context.Context, name, dir string) (args []stri
 		return nil, "", err
 	}
 	if team.Offer != "" {
-		return nil, "", fmt.Errorf("%s is an entry of the catalogue and has no repository: its files are in catalogue/%s of the platform's", name, team.Offer)
+		return nil, "", fmt.Errorf("%s is an entry of the catalogue and has no repository: its files are in catalogue/%s of the platform's repository", name, team.Offer)
 	}
 	running, err := p.client.Status(ctx)
 	if err != nil {

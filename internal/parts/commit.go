@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// The author, the time and the message of a tree's commit. A change of them changes the hash of every tree.
+// The author, the time and the message of a tree's commit. They are constants because they are a part of the hash: after a change
+// of one of them, no repository's pin matches.
 const (
 	author  = "Strata"
 	email   = "strata@localhost"
@@ -17,7 +18,8 @@ const (
 	message = "Layer 3 of Strata"
 )
 
-// commitOf returns the hash of the commit of files, in Git's format of objects.
+// commitOf returns the hash of the commit of files, in Git's format of objects. It runs no git, because each call in an
+// organisation's repository compares the hash with the pin.
 func commitOf(files map[string][]byte) string {
 	who := fmt.Sprintf("%s <%s> %s", author, email, date)
 	return hex.EncodeToString(object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\n%s\n", treeOf(files), who, who, message)))

@@ -1,4 +1,5 @@
-// Package parts contains the parts of Strata's repository that strata needs outside of a clone.
+// Package parts contains the parts of Strata's repository that strata also needs without a clone: layer 3 as a commit of Git, and
+// the first files of a team's repository.
 package parts
 
 import (
@@ -19,8 +20,8 @@ import (
 // Example returns the first files of a team's repository.
 func Example() (fs.FS, error) { return fs.Sub(examples.Files, "wordpress") }
 
-// A Tree is a folder of files as a commit of Git without parents. Equal files have equal commits, whoever creates them, so
-// the hash of the commit verifies the files.
+// A Tree is a folder of files as a commit of Git without parents. The hash of the commit depends on nothing but the files, so a
+// repository that pins the hash pins the files, and every machine can create the same commit.
 type Tree struct {
 	files  map[string][]byte // by path, with slashes
 	commit string

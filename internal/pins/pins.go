@@ -32,16 +32,17 @@ type Pins struct {
 	Strata string `json:"strata"`
 	// Sync pins layer 3. Required.
 	Sync Sync `json:"sync"`
-	// Versions are the versions of what Strata runs, by name, as strata init and strata upgrade record them. They are for
-	// information: strata upgrade --check compares them.
+	// Versions are the versions of the programs that Strata runs, by name, as strata init and strata upgrade record them. They
+	// select nothing: strata upgrade --check only shows the differences.
 	Versions map[string]string `json:"versions,omitempty"`
 }
 
 // Sync pins layer 3 in a Git repository.
 type Sync struct {
-	// URL is the address of the repository, which Flux reads without a login. Target local serves the commit itself.
+	// URL is the https address of the repository, which Flux reads without a login. Target local does not use it: it serves the
+	// commit itself. Required.
 	URL string `json:"url"`
-	// Commit is the full hash of the commit. It depends only on the files.
+	// Commit is the full hash of the commit. It depends only on the files, so it verifies them. Required.
 	Commit string `json:"commit"`
 }
 
@@ -79,7 +80,7 @@ func Decode(content []byte) (Pins, error) {
 	refuse(semver.Canonical(p.Strata) != p.Strata || p.Strata == "", "strata is %q, not a version such as v0.1.0", p.Strata)
 	refuse(!fullCommit.MatchString(p.Sync.Commit), "sync.commit is %q, not the full hash of a commit", p.Sync.Commit)
 	address, err := url.Parse(p.Sync.URL)
-	refuse(err != nil || address.Scheme != "https" || address.Host == "" || address.User != nil, "sync.url is not an https:// URL without a login")
+	refuse(err != nil || address.Scheme != "https" || address.Host == "" || address.User != nil, "sync.url must be an https:// URL without a login")
 	if len(problems) > 0 {
 		return p, fmt.Errorf("%s", strings.Join(problems, "; "))
 	}

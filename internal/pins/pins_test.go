@@ -42,9 +42,9 @@ sync: {url: "https://git.example.com/strata", commit: 0123456789abcdef0123456789
 		"a short version":                 {"v0.1.0", "v0.1", `not a version`},
 		"a short commit":                  {"0123456789abcdef0123456789abcdef01234567", "'01234567'", `sync.commit is "01234567"`},
 		"a tag in place of a commit":      {"0123456789abcdef0123456789abcdef01234567", "v1", `sync.commit is "v1"`},
-		"an address without encryption":   {"https:", "http:", "sync.url is not an https:// URL"},
+		"an address without encryption":   {"https:", "http:", "sync.url must be an https:// URL"},
 		"an address with a login":         {"https://", "https://me:canary@", "without a login"},
-		"an address that is a local path": {"https://git.example.com/strata", "/tmp/strata", "not an https:// URL"},
+		"an address that is a local path": {"https://git.example.com/strata", "/tmp/strata", "must be an https:// URL"},
 		"an unknown field":                {"kind:", "script: x\nkind:", `unknown field "script"`},
 		"text that is no YAML":            {good, "\t", "yaml"},
 	} {

@@ -1,5 +1,6 @@
-// Package release builds the files of a release of Strata: archives of the command and of the Pulumi plugin, the bundle of prebuilt tools, bills of
-// materials, checksums and their signature. The same commit, built by the same version of Go, always gives the same files.
+// Package release builds the files of a release of Strata: archives of the command and of the Pulumi plugin, the bundle of
+// prebuilt tools, bills of materials, checksums and their signature. The same commit, built by the same version of Go, always
+// gives the same files.
 package release
 
 import (
@@ -29,7 +30,7 @@ type Options struct {
 	// Bundles is a folder with the bundles of other platforms, and their manifests, from releases of the same commit on those
 	// platforms. The release adopts those of Platforms. Empty means none.
 	Bundles string
-	// Modified allows changes that are not committed. The command then reports them.
+	// Modified allows changes that are not committed. `strata version` of the built command then reports them.
 	Modified bool
 	// Key signs the checksums. Nil leaves them unsigned.
 	Key *Key
@@ -37,7 +38,7 @@ type Options struct {
 	Log io.Writer
 }
 
-// platforms are the platforms for which the command compiles.
+// platforms are the platforms for which the command compiles. Its packages use system calls of Unix, so Windows is not one of them.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
 // Names of files in a release.
@@ -74,7 +75,7 @@ func Build(ctx context.Context, o Options) error {
 			}
 		}
 		if own == "" {
-			o.log("%s: without a bundle: BUNDLES names a folder with those of other platforms", platform)
+			o.log("%s: without a bundle: to add it, let BUNDLES name a folder with the bundle of this platform", platform)
 		}
 		for _, p := range programs(commit, platform, own) {
 			if err := o.program(ctx, commit, platform, p); err != nil {

@@ -63,7 +63,7 @@ func component(m *debug.Module) cyclonedx.Component {
 	url := "pkg:golang/" + m.Path + "@" + m.Version
 	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url}
 	if m.Sum != "" {
-		// A hash of go.sum is a hash of hashes, which CycloneDX has no field for.
+		// A hash of go.sum is a hash of the files' hashes. CycloneDX has fields only for hashes of an archive.
 		c.Properties = &[]cyclonedx.Property{{Name: "go:sum", Value: m.Sum}}
 	}
 	return c

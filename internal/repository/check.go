@@ -8,8 +8,8 @@ import (
 	"github.com/strata-platform/strata/internal/parts"
 )
 
-// CheckPins returns an error unless the pins in strata.yaml and go.mod are those of this strata, whose version is given.
-// Otherwise strata would run other layers, or Flux would apply another layer 3, than the repository says.
+// CheckPins returns an error unless strata.yaml and go.mod pin this strata, whose version is given. Otherwise strata would run
+// other versions of the layers than the repository pins, or Flux would apply another version of layer 3.
 func (r Repository) CheckPins(version string) error {
 	pinned, err := r.Pins()
 	if err != nil {

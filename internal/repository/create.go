@@ -133,9 +133,9 @@ func contentOf(root string, o Options) (map[string][]byte, error) {
 			return nil, err
 		}
 		if !sources.IsClone(source) {
-			return nil, fmt.Errorf("--module-source %s is no clone of Strata", source)
+			return nil, fmt.Errorf("--module-source %s is not a clone of Strata: name the folder of a clone", source)
 		}
-		// Go reads the go.mod of the required version, even if the clone takes its place.
+		// Without replace, Go would download the go.mod of the required version, although the workspace uses the clone.
 		content["go.work"] = fmt.Appendf(nil, "go %s\n\nuse (\n\t.\n\t%q\n)\n\nreplace %s %s => %q\n", v.Go, source, Module, o.Version, source)
 	}
 	return content, nil

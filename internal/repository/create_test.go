@@ -121,13 +121,13 @@ func TestFoldersThatInitRefusesStayAsTheyAre(t *testing.T) {
 		"a folder with a Git repository": {func(_ *testing.T, dir, _ string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o700) }, "it contains .git"},
 		"a file": {func(_ *testing.T, dir, _ string) error {
 			return firstError(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
-		}, "is no folder"},
+		}, "is not a folder"},
 		"a symbolic link to an empty folder": {func(_ *testing.T, dir, elsewhere string) error {
 			return firstError(os.Remove(dir), os.Symlink(elsewhere, dir))
-		}, "is no folder"},
+		}, "is not a folder"},
 		"a dangling symbolic link": {func(_ *testing.T, dir, elsewhere string) error {
 			return firstError(os.Remove(dir), os.Symlink(filepath.Join(elsewhere, "new"), dir))
-		}, "is no folder"},
+		}, "is not a folder"},
 		"a folder of another user": {func(t *testing.T, dir, _ string) error {
 			if os.Geteuid() != 0 {
 				t.Skip("only root gives folders away")

@@ -50,7 +50,8 @@ func (r Repository) Program(layer string) (Program, error) {
 	return p, nil
 }
 
-// ownProgram returns the difference between the program in folder and the one that Create writes.
+// ownProgram describes the first difference between the program in folder and the one that Create writes, or returns "". A Go
+// file of a test does not count, because the go command does not compile it into the program.
 func (r Repository) ownProgram(folder, layer string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(r.Root, folder, "main.go"))
 	if errors.Is(err, fs.ErrNotExist) {

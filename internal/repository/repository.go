@@ -20,7 +20,7 @@ import (
 type Repository struct {
 	// Root is the folder.
 	Root string
-	// Organisation says that it is an organisation's repository, and no clone of Strata.
+	// Organisation says that it is an organisation's repository, and not a clone of Strata.
 	Organisation bool
 }
 
@@ -32,8 +32,9 @@ func At(root string) Repository {
 	return Repository{Root: root, Organisation: !sources.IsClone(root) && isFile(filepath.Join(root, pins.File))}
 }
 
-// Find returns the repository that contains start: start itself or its nearest such parent. It returns an error if another
-// user owns that repository, because its owner decides what strata runs. It returns ErrNone if there is no repository.
+// Find returns the repository that contains start: the folder start, or the nearest of its parents that is a repository. It
+// returns an error if another user owns the repository, because the owner decides what strata runs. It returns ErrNone if there
+// is no repository.
 func Find(start string) (Repository, error) {
 	start, err := filepath.Abs(start)
 	if err != nil {
@@ -92,7 +93,7 @@ func (r Repository) Folder(layer string) (string, error) {
 	return layer, nil
 }
 
-// isFile reports whether a path is a file, and no symbolic link to one.
+// isFile reports whether a path is a file, and not a symbolic link to a file.
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()

@@ -53,7 +53,7 @@ func Offered(version string) (pins.Pins, error) {
 // A Difference is a version that an upgrade changes.
 type Difference struct {
 	Name string `json:"name"`
-	// Pinned is what the repository has, and Offered what this strata has. Empty means none.
+	// Pinned is the version in the repository, and Offered the version of this strata. Empty means none.
 	Pinned  string `json:"pinned"`
 	Offered string `json:"offered"`
 }
@@ -71,7 +71,7 @@ type Upgrade struct {
 func (r Repository) Compare(version string) (Upgrade, error) {
 	u := Upgrade{Strata: version, Changes: []Difference{}, Next: []string{}}
 	if !r.Organisation {
-		return u, fmt.Errorf("%s is a clone of Strata, and no organisation's repository: update it with git", r.Root)
+		return u, fmt.Errorf("%s is a clone of Strata, and not an organisation's repository: update it with git", r.Root)
 	}
 	pinned, err := r.Pins()
 	if err != nil {
@@ -86,7 +86,7 @@ func (r Repository) Compare(version string) (Upgrade, error) {
 		return u, err
 	}
 	if newest := max(semver.Compare(pinned.Strata, version), semver.Compare(required.version, version)); newest > 0 {
-		return u, fmt.Errorf("%s pins a newer Strata than this strata %s: strata.yaml %s, go.mod %s: install that one", r.Root, version, pinned.Strata, required.version)
+		return u, fmt.Errorf("%s pins a newer Strata than this strata %s: strata.yaml %s, go.mod %s: install the pinned version", r.Root, version, pinned.Strata, required.version)
 	}
 	add := func(name, before, after string) {
 		if before != after {
@@ -98,7 +98,7 @@ func (r Repository) Compare(version string) (Upgrade, error) {
 	add("layer 3", pinned.Sync.Commit, offered.Sync.Commit)
 	all := maps.Clone(offered.Versions)
 	maps.Copy(all, pinned.Versions)
-	// Each system records its own tools, such as gVisor on Linux, so a missing record is no difference.
+	// Each system records only its own tools, such as gVisor on Linux. A tool without a record is therefore not a difference.
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if before, after := pinned.Versions[name], offered.Versions[name]; before != "" && after != "" {
 			add(name, before, after)
@@ -106,7 +106,7 @@ func (r Repository) Compare(version string) (Upgrade, error) {
 	}
 	if len(u.Changes) > 0 {
 		u.Next = append(u.Next, "strata upgrade")
-		// Without go.sum, nobody has compiled the programs, and strata runs its own.
+		// If there is no go.sum, nobody has compiled the programs: strata runs the equal ones that it contains.
 		if isFile(filepath.Join(r.Root, "go.sum")) {
 			u.Next = append(u.Next, "go mod tidy")
 		}
@@ -151,7 +151,7 @@ func (r Repository) Upgrade(version string) (Upgrade, error) {
 	return u, replace(filepath.Join(r.Root, pins.File), content)
 }
 
-// replace replaces a file in one step.
+// replace replaces a file by a rename, so that a killed upgrade leaves the old file or the new one, and never a part.
 func replace(file string, content []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {

@@ -23,7 +23,7 @@ func checkEmpty(root string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return errors.New("it exists and is no folder: name a new or empty one")
+		return errors.New("it exists and is not a folder: name a new or empty folder")
 	}
 	if owner, ok := ownerOf(info); ok && owner != os.Geteuid() {
 		return fmt.Errorf("another user (uid %d) owns the folder: name one of your own", owner)
@@ -35,8 +35,8 @@ func checkEmpty(root string) error {
 	return err
 }
 
-// write writes the files below root. It creates each file and each folder itself, so that it follows no symbolic link in
-// root. remove removes all that it has created.
+// write writes the files below root. It opens files only through os.Root and never over an existing file, so it follows no
+// symbolic link that somebody puts into root meanwhile. remove removes everything that write has created.
 func write(root string, content map[string][]byte) (remove func(), err error) {
 	var made []string // in the order of creation
 	remove = func() {
@@ -76,7 +76,7 @@ func write(root string, content map[string][]byte) (remove func(), err error) {
 	return remove, nil
 }
 
-// track creates a Git repository and adds the files, without a commit: the user makes it in the user's name.
+// track creates a Git repository and adds the files. It makes no commit, because a commit carries the user's name.
 func track(ctx context.Context, root string) error {
 	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}} {
 		command := exec.CommandContext(ctx, "git", args...)

@@ -209,6 +209,7 @@ func (f field) decode(get func(string) (Value, bool), into reflect.Value) string
 // isEmptyObject reports whether text is the default of a map in a project file. It contains nothing secret.
 func isEmptyObject(text string) bool { return text == "{}" }
 
+// decode decodes a setting: a string as it is, and lists and maps from JSON, the form in which Pulumi passes them to a program.
 func decode(text string, into reflect.Value) error {
 	switch into.Kind() {
 	case reflect.String:

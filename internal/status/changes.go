@@ -21,6 +21,7 @@ func (r Report) Changes(before Report) []string {
 	return lines
 }
 
+// changes returns a line for each item that has changed, in the order of the report, and then one for each deleted item.
 func (r Report) changes(before Report) []string {
 	var lines []string
 	old := map[id]Item{}

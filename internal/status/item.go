@@ -19,7 +19,7 @@ type Item struct {
 	Reason    string `json:"reason"`
 	// Message is one line. For a cause it says the reason, who can fix it, and how.
 	Message string `json:"message"`
-	// Runtime is "process" or "simulated" for pods of the local target, otherwise empty.
+	// Runtime is "process", "sandboxed" or "simulated" for pods of the local target, otherwise empty.
 	Runtime string `json:"runtime"`
 	// RootCause marks the only item that explains why the platform is not ready.
 	RootCause bool `json:"rootCause"`

@@ -86,7 +86,8 @@ func (a *Admin) lockExisting() (release func(), err error) {
 	return a.Lock()
 }
 
-// hasNoStacks returns an error if the team has Stacks, or if the cluster is not readable.
+// hasNoStacks returns an error if the team has Stacks or orders of the catalogue, or if the cluster is not readable. An order has
+// its Stack in another namespace, and loses it with the team.
 func (a *Admin) hasNoStacks(ctx context.Context, team teams.Team) error {
 	if !a.Made(lifecycle.PlatformLayer) {
 		return nil
@@ -106,7 +107,7 @@ func (a *Admin) hasNoStacks(ctx context.Context, team teams.Team) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the team still has the Stacks %s: remove them from the team's repository, push, and run this again once `%s` shows none",
+	return fmt.Errorf("the team still has Stacks or orders (%s): remove them from the team's repository, push, and run this again once `%s` shows none",
 		strings.Join(all, ", "), call("team list"))
 }
 

@@ -53,7 +53,7 @@ func TestATeamIsRemovedOnlyWithoutStacks(t *testing.T) {
 		},
 		"a team with a Stack": {
 			team: "web",
-			want: "team web was not removed: the team still has the Stacks team-web/infra: remove them from the team's repository, push, and run this again once `strata team list` shows none",
+			want: "team web was not removed: the team still has Stacks or orders (team-web/infra): remove them from the team's repository, push, and run this again once `strata team list` shows none",
 		},
 		"a team of a stopped cluster": {
 			team: "shop", change: func(target *testTarget) { target.stopped = "the cluster is Stopped" },

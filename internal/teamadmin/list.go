@@ -122,7 +122,7 @@ func (a *Admin) unknown(declared []teams.Team, why string) List {
 	list := List{Cluster: why, Teams: []Team{}}
 	for _, team := range declared {
 		if team.Offer != "" {
-			continue // An entry of the catalogue is no team of people.
+			continue // An entry of the catalogue, and not a team of people.
 		}
 		t := a.declared(team)
 		t.State, t.Message = Unknown, why+": run `"+a.About().Call("up")+"`"
@@ -137,7 +137,7 @@ func (a *Admin) list(declared []teams.Team, seen cluster) (List, error) {
 	about := a.About()
 	for _, team := range declared {
 		if team.Offer != "" {
-			continue // An entry of the catalogue is no team of people.
+			continue // An entry of the catalogue, and not a team of people.
 		}
 		t := a.declared(team)
 		if seen.has(team) {

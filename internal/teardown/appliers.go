@@ -60,7 +60,7 @@ func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]
 				name: describe(&object), state: fmt.Sprint(object.GetDeletionTimestamp() != nil, len(objects)),
 				blocker: func(context.Context) []Blocker {
 					if waits {
-						return nil
+						return nil // It waits for the first one, which has its own entry.
 					}
 					return []Blocker{c.applierBlocker(&object)}
 				},

@@ -197,12 +197,12 @@ func TestHostileManifestsAreRefused(t *testing.T) {
 		}, "is not the path of a tool"},
 		"an absolute path":        {func(m *prebuilt.Manifest) { m.Groups[0].Files[1].Path = "/tmp/evil" }, "is not the path of a tool"},
 		"a path with backslashes": {func(m *prebuilt.Manifest) { m.Groups[0].Files[1].Path = `hello\..\evil` }, "is not the path of a tool"},
-		"a path twice":            {func(m *prebuilt.Manifest) { m.Groups[0].Files[1] = m.Groups[0].Files[0] }, "or there are two"},
+		"a path twice":            {func(m *prebuilt.Manifest) { m.Groups[0].Files[1] = m.Groups[0].Files[0] }, "or the manifest contains it twice"},
 		"a file below a program": {func(m *prebuilt.Manifest) {
 			m.Groups[0].Files = append(m.Groups[0].Files, prebuilt.File{Path: "hello/below", SHA256: m.Groups[0].Files[0].SHA256, Size: m.Groups[0].Files[0].Size})
 		}, ""},
 		"a folder above the cache":   {func(m *prebuilt.Manifest) { m.Groups[0].Folder = "../evil" }, "is not the name of a folder"},
-		"a folder twice":             {func(m *prebuilt.Manifest) { m.Groups[1].Folder = m.Groups[0].Folder }, "or there are two"},
+		"a folder twice":             {func(m *prebuilt.Manifest) { m.Groups[1].Folder = m.Groups[0].Folder }, "or the manifest contains it twice"},
 		"a digest that is a path":    {func(m *prebuilt.Manifest) { m.Groups[0].Files[0].SHA256 = "../evil" }, "has no valid digest or size"},
 		"a negative size":            {func(m *prebuilt.Manifest) { m.Groups[0].Files[0].Size = -1 }, "has no valid digest or size"},
 		"files of ten gigabytes":     {func(m *prebuilt.Manifest) { m.Groups[0].Files[0].Size = 10 << 30 }, "has no valid digest or size"},

@@ -122,7 +122,8 @@ func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
 	return filepath.Join(t.cache, b.name+"-"+address(b, t.modules[b.name], goVersion)), nil
 }
 
-// address returns a name derived from all inputs of a bundle's builds.
+// address returns a name derived from all inputs of a bundle's builds. The length of each input is hashed before the input, so
+// that different inputs never give the same text.
 func address(b bundle, m *module, goVersion string) string {
 	hash := sha256.New()
 	field := func(name string, content []byte) {

@@ -15,7 +15,7 @@ import (
 // in other builds.
 var bundleDigest string
 
-// BundleDigest returns the digest of the bundle that belongs to this strata, or "" if this strata is no release.
+// BundleDigest returns the digest of the bundle that belongs to this strata, or "" if this strata is not a release.
 func BundleDigest() string { return bundleDigest }
 
 // prebuiltGo takes the place of the version of Go in the addresses of fetched tools. Any version may have built them.

@@ -17,7 +17,7 @@ import (
 )
 
 // A Toolchain provides the tools that one repository pins. It reads the pins once, when it is opened. It is safe for
-// concurrent use, also by several processes.
+// concurrent use, even by several processes.
 type Toolchain struct {
 	sources sources.Sources
 	cache   string

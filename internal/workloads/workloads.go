@@ -1,4 +1,4 @@
-// Package workloads lists what the teams' pods offer to people: their pages, and the pods that do not run.
+// Package workloads lists the teams' pages, and the teams' pods that the local node only simulates.
 package workloads
 
 import (

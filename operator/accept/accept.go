@@ -1,4 +1,4 @@
-// Package accept serves the connections of a listener, with a bound on how many are open.
+// Package accept serves the connections of a listener, with a bound on the number of open connections.
 package accept
 
 import (

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/operator/controller/drift"
 )
 
 // endpoints returns the endpoints of runs from the environment variable
@@ -41,6 +42,7 @@ The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's se
 	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "number of concurrent runs; runs within the share of their namespace may exceed it (default: the number of processors, at least 2)")
 	flags.Int64Var(&opts.RunMemory, "run-memory", 0, "bytes of memory that must be free before the first run of a namespace begins beside other runs; a further run of the namespace needs twice as many (default: 512 MiB)")
 	flags.DurationVar(&opts.RunTimeout, "run-timeout", 0, "time after which the operator stops a run gracefully, unless the TenantPolicy of the namespace sets another limit (default: 15m)")
+	flags.DurationVar(&opts.DriftEvery, "drift-interval", drift.Every, "time between two drift checks of a Stack; 0 checks only on request")
 	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace, whose Secrets store the data for the destroy of each Stack; empty stores nothing")
 	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may contain wildcards")
 	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder that holds only the folders of runs; the operator ends the processes and removes the folders that a killed operator left there (default: a temporary folder)")

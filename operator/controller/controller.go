@@ -81,6 +81,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := runner.Folders.Clean(); err != nil {
 		return err
 	}
+	// The preparation writes into WorkDir, so it has to end before release removes the folder.
 	prepared := make(chan struct{})
 	defer func() { <-prepared }()
 	go func() {
@@ -184,5 +185,6 @@ func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine
 		backends:    opts.FileBackendRoot,
 		runTimeout:  opts.RunTimeout,
 		reportEvery: opts.ReportEvery,
+		driftEvery:  opts.DriftEvery,
 	}, wake, nil
 }

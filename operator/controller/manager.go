@@ -19,6 +19,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
+// newManager returns the manager that runs the controllers, with a client and a cache for the operator's kinds only.
 func newManager(opts Options) (manager.Manager, error) {
 	scheme := kruntime.NewScheme()
 	for _, add := range []func(*kruntime.Scheme) error{

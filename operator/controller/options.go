@@ -35,6 +35,10 @@ type Options struct {
 	// waits for. Zero means a minute.
 	ReportEvery time.Duration
 
+	// DriftEvery is the interval between two drift checks of a Stack. If DriftEvery is zero, the operator checks a Stack only
+	// when somebody requests it.
+	DriftEvery time.Duration
+
 	// Namespace is the operator's own namespace. The operator stores in its Secrets the data for the destroy of each Stack,
 	// in case somebody deletes the Secrets that the Stack refers to before the Stack. If Namespace is empty, the operator
 	// stores nothing, and such a Stack stays until its Secrets are back.

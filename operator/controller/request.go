@@ -22,6 +22,8 @@ func (s *session) request(in *inputs.Inputs) (engine.Request, error) {
 	return req, s.checkBackend(&req)
 }
 
+// checkBackend gives the run the folder of its namespace for file backends. Without a root for these folders, the request has no
+// folder, and CheckBackend rejects every file backend.
 func (s *session) checkBackend(req *engine.Request) error {
 	if s.backends != "" {
 		req.BackendFolder, req.StateRoot = filepath.Join(s.backends, s.stack.Namespace), s.backends
@@ -32,7 +34,8 @@ func (s *session) checkBackend(req *engine.Request) error {
 	return nil
 }
 
-// shape sets the operation and the options for an update from the spec.
+// shape sets the operation and the options for an update from the spec. The update template comes last, because it overrides the
+// other fields of the spec.
 func (s *session) shape(req *engine.Request) {
 	spec := &s.stack.Spec
 	req.Operation = engine.Up

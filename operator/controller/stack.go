@@ -74,6 +74,9 @@ type stackReconciler struct {
 	// reportEvery is the interval at which the conditions report what a run waits for.
 	reportEvery time.Duration
 
+	// driftEvery is the interval between two drift checks of a Stack; zero means on request only.
+	driftEvery time.Duration
+
 	// unconfined says why runs are not confined, and is nil if they are.
 	unconfined error
 }
@@ -125,6 +128,8 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
+// reconcile applies or finalizes the Stack, and saves its status. It returns when to look again. The finalizer precedes everything
+// else: without it, a Stack could be deleted while its resources exist.
 func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, error) {
 	stack := s.stack
 	if !deleted && controllerutil.AddFinalizer(stack, v1.StackFinalizer) {
@@ -184,7 +189,11 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	}
 	if cause == "" {
 		outcome.Conclude(s.stack, s.unconfined)
-		return s.poll(wait), nil
+		next, err := s.checkDrift(ctx, prog.Project, req)
+		if repair, _ := schedule.Due(s.stack, current, time.Now()); repair != "" {
+			next = time.Millisecond
+		}
+		return s.poll(schedule.Sooner(wait, next)), err
 	}
 	required := prerequisites.Checker{Client: s.client, Reader: s.reader, Stack: s.stack, Depend: s.depend}
 	if err := required.Check(ctx); err != nil {

@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -70,13 +72,18 @@ func (r *stackReconciler) wakeDependents(resource schema.GroupVersionResource) h
 	})
 }
 
-// requested accepts updates that change the reconcile request annotation.
+// requestAnnotations are the annotations that request something of the operator.
+var requestAnnotations = []string{v1.ReconcileRequestAnnotation, v1.DriftRequestAnnotation}
+
+// requested accepts updates that change an annotation that requests something.
 var requested = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[v1.ReconcileRequestAnnotation] != e.ObjectNew.GetAnnotations()[v1.ReconcileRequestAnnotation]
+		return slices.ContainsFunc(requestAnnotations, func(name string) bool {
+			return e.ObjectOld.GetAnnotations()[name] != e.ObjectNew.GetAnnotations()[name]
+		})
 	},
 }
 
@@ -111,8 +118,10 @@ func trimStack(obj any) (any, error) {
 	trimmed.Generation, trimmed.ResourceVersion = stack.Generation, stack.ResourceVersion
 	trimmed.DeletionTimestamp = stack.DeletionTimestamp
 	trimmed.Spec.ProgramRef = stack.Spec.ProgramRef
-	if request, ok := stack.Annotations[v1.ReconcileRequestAnnotation]; ok {
-		trimmed.Annotations = map[string]string{v1.ReconcileRequestAnnotation: request}
+	for _, name := range requestAnnotations {
+		if request, ok := stack.Annotations[name]; ok {
+			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, name, request)
+		}
 	}
 	if last := stack.Status.LastUpdate; last != nil {
 		trimmed.Status.LastUpdate = &v1.StackUpdateState{Name: last.Name, State: last.State}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/engine/printed"
 	"github.com/strata-platform/strata/operator/environ"
 	"github.com/strata-platform/strata/operator/sandbox"
 )
@@ -17,9 +18,6 @@ const (
 	// stopTimeout is how long pulumi may take to stop gracefully. A run that is killed
 	// after that time leaves pending operations, and the next run recovers them.
 	stopTimeout = 15 * time.Second
-
-	// tailSize is how much of the end of pulumi's output the engine keeps, in bytes.
-	tailSize = 16 << 10
 
 	exitStackMissing = 6
 
@@ -39,7 +37,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := &tail{over: func() {
+	out := &printed.Tail{Limit: maxOutput, Over: func() {
 		cancel(bounds.Exceeded("the run has printed more than %d bytes: make its program print less", maxOutput))
 	}}
 	err = sandbox.Command{
@@ -116,28 +114,6 @@ func (r *run) grants() []sandbox.Grant {
 	}
 	return grants
 }
-
-// tail keeps the last tailSize bytes written to it. tail calls over once, when the
-// total exceeds maxOutput.
-type tail struct {
-	data  []byte
-	total int64
-	over  func()
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	before := t.total
-	if t.total += int64(len(p)); before <= maxOutput && t.total > maxOutput {
-		t.over()
-	}
-	t.data = append(t.data, p...)
-	if over := len(t.data) - tailSize; over > 0 {
-		t.data = append(t.data[:0], t.data[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return string(t.data) }
 
 func exitError(err error) *exec.ExitError {
 	var exit *exec.ExitError

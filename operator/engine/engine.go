@@ -81,13 +81,21 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	defer e.Folders.Remove(dir)
 
-	env, err := e.environment(dir, located.Address, req)
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open folder of run: %w", err)
+	}
+	if req.Operation == Drift {
+		state := backend.State{Backend: located, Parent: req.BackendFolder, Project: req.Project, Stack: req.Stack}
+		if located, err = state.Copy(root, dir); err != nil {
+			_ = root.Close()
+			return nil, stateError(req, err)
+		}
+	}
+	env, err := e.environment(dir, located.Address, req)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
 	}
 	r := &run{
 		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
-	"github.com/strata-platform/strata/operator/sandbox/processes"
+	"github.com/strata-platform/strata/operator/engine/printed"
 )
 
 // Reason classifies an [Error], for callers that act on it.
@@ -117,7 +114,7 @@ func reasonOf(err error) Reason {
 // classify sets the reason, and a first message from pulumi's output.
 func (e *Error) classify(ctx context.Context, err error) {
 	exit := exitError(err)
-	e.Reason, e.Message = Failed, lastErrorLine(e.Log)
+	e.Reason, e.Message = Failed, printed.LastError(e.Log)
 	over := bounds.As(context.Cause(ctx))
 	switch {
 	case over != nil:
@@ -130,9 +127,9 @@ func (e *Error) classify(ctx context.Context, err error) {
 		e.Reason, e.Message = Interrupted, fmt.Sprintf("pulumi was killed (%v)", exit)
 	case exit.ExitCode() == exitStackMissing:
 		e.Reason = StackMissing
-	case strings.Contains(e.raw, "the stack is currently locked by"), strings.Contains(e.raw, "Another update is currently in progress"):
+	case printed.Locked(e.raw):
 		e.Reason = Locked
-		e.Message = "another update holds the stack's lock" + e.holders() + "; wait for that update, or run pulumi cancel if its process is gone"
+		e.Message = "another update holds the stack's lock" + printed.Holders(e.Log) + "; wait for that update, or run pulumi cancel if its process is gone"
 	}
 	if e.Message == "" {
 		e.Message = fmt.Sprintf("pulumi failed (%v) and printed no error", err)
@@ -144,44 +141,16 @@ func signaled(state *os.ProcessState) bool {
 	return ok && status.Signaled()
 }
 
-// lock matches a line about a lock in pulumi's message: its user, host, process ID and
-// time.
-var lock = regexp.MustCompile(`created by (.*)@(\S+) \(pid (\d+)\) at (\S+)`)
+// staleLocks reports whether every lock in the output of a failed run belongs to a process of this host that no longer runs.
+func staleLocks(failed error) bool { return printed.StaleLocks(asError(failed).raw, pulumiName) }
 
-func (e *Error) holders() string {
-	var holders []string
-	for _, match := range lock.FindAllStringSubmatch(e.Log, -1) {
-		holders = append(holders, fmt.Sprintf("%s@%s, process %s since %s", match[1], match[2], match[3], match[4]))
+// stateError returns the failure of an operation that cannot read its stack's state.
+func stateError(req Request, err error) error {
+	failure := &Error{Reason: Failed, Operation: req.Operation, Stack: req.Stack, Message: "the stack's state cannot be read", Err: err}
+	if over := bounds.As(err); over != nil {
+		failure.Reason, failure.Message = TooLarge, over.Error()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		failure.Reason, failure.Message = StackMissing, "the stack does not exist in its backend"
 	}
-	if holders == nil {
-		return ""
-	}
-	return " (" + strings.Join(holders, "; ") + ")"
-}
-
-// staleLocks reports whether every lock belongs to a process of this host that no
-// longer runs.
-func staleLocks(failed error) bool {
-	host, err := os.Hostname()
-	matches := lock.FindAllStringSubmatch(asError(failed).raw, -1)
-	if err != nil || len(matches) == 0 {
-		return false
-	}
-	for _, match := range matches {
-		pid, err := strconv.Atoi(match[3])
-		if err != nil || match[2] != host || processes.Running(pid, pulumiName) {
-			return false
-		}
-	}
-	return true
-}
-
-// lastErrorLine returns the last error that the pulumi command itself printed.
-func lastErrorLine(log string) string {
-	for _, line := range slices.Backward(strings.Split(log, "\n")) {
-		if text, ok := strings.CutPrefix(message.Tidy(line), "error: "); ok && text != "update failed" {
-			return message.Shorten(text)
-		}
-	}
-	return ""
+	return failure
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/printed"
 	"github.com/strata-platform/strata/operator/engine/project"
 )
 
@@ -62,12 +63,12 @@ func FuzzMessage(f *testing.F) {
 		m := newMask(Request{Program: []byte(program)})
 		failure := &Error{Log: text, Message: "could not validate '" + text}
 		_, _ = message.SchemaFault(failure.Message, failure.Log)
-		_ = failure.holders()
+		_ = printed.Holders(failure.Log)
 		got := message.Shorten(message.Properties([]byte(program), message.Explain(message.Tidy(m.Apply(text)), message.InProgram([]byte(program)))))
 		if len(got) > message.Size+3 {
 			t.Errorf("%d bytes", len(got))
 		}
-		_ = lastErrorLine(text)
+		_ = printed.LastError(text)
 		_ = message.LineOf([]byte(program), "a", "b")
 		for _, secret := range message.LiteralSecrets([]byte(program)) {
 			if len(secret) >= message.ShortestSecret && m.Apply(secret) == secret {

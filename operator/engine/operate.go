@@ -8,6 +8,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/events"
+	"github.com/strata-platform/strata/operator/engine/printed"
 )
 
 // operate runs the operation. operate first assumes that the stack exists and has no
@@ -62,11 +63,13 @@ func (r *run) createStack(ctx context.Context) error {
 	}
 	_, err := r.pulumi(ctx, nil, args...)
 	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
-		return nil
+		return nil // A run that was killed has created it.
 	}
 	return err
 }
 
+// attempt runs the operation once. The steps before it change the stack's state, and settle what a killed run left, so that the
+// operation itself is one call of pulumi.
 func (r *run) attempt(ctx context.Context) (*Result, error) {
 	if r.Interrupted && !r.recovered {
 		if err := r.recover(ctx); err != nil {
@@ -89,17 +92,20 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	}
 
 	log := events.NewLog(r.mask)
+	if r.Operation == Drift {
+		log.OfRefresh()
+	}
 	stop := r.report(log)
-	printed := ""
+	output := ""
 	readErr, err := r.receive(ctx, log.Read, func(ctx context.Context, path string) (err error) {
-		printed, err = r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+		output, err = r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
 		return err
 	})
 	stop()
 	if err != nil {
 		if failure := asError(err); failure != nil {
 			failure.Began = log.Began()
-			if fault := log.Fault(lastErrorLine(failure.Log) != ""); failure.Reason == Failed && fault != "" {
+			if fault := log.Fault(printed.LastError(failure.Log) != ""); failure.Reason == Failed && fault != "" {
 				failure.Message = fault
 			}
 		}
@@ -109,7 +115,9 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	if err := r.complete(readErr, fault); err != nil {
 		return nil, err
 	}
-	return &Result{Outputs: outputs, Changes: log.Changes(), Log: printed}, nil
+	result := &Result{Outputs: outputs, Changes: log.Changes(), Log: output}
+	result.Drifted, result.MoreDrifted = log.Drift()
+	return result, nil
 }
 
 // complete returns an error if the result of a successful operation cannot be recorded. fault says why the outputs cannot be
@@ -120,7 +128,7 @@ func (r *run) complete(readErr error, fault string) error {
 	} else if readErr != nil {
 		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
 	}
-	if r.Operation == Preview || r.Operation == Destroy {
+	if r.Operation == Preview || r.Operation == Destroy || r.Operation == Drift {
 		// Callers do not record the outputs of these operations.
 		return nil
 	}
@@ -153,14 +161,19 @@ func (r *run) report(log *events.Log) (stop func()) {
 	}()
 	return func() {
 		close(end)
-		<-ended
+		<-ended // The caller's result must not be followed by a report of unfinished resources.
 	}
 }
 
 func (r *run) arguments() []string {
-	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
+	command, preview := string(r.Operation), "--skip-preview"
+	if r.Operation == Drift {
+		command, preview = string(Refresh), "--preview-only"
+	}
+	args := []string{command, "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	if r.Operation != Preview {
-		args = append(args, "--skip-preview")
+		// A preview before the operation would run the program twice, and nobody reads it.
+		args = append(args, preview)
 	}
 	if r.Refresh && r.Operation != Refresh {
 		args = append(args, "--refresh")

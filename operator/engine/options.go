@@ -30,6 +30,8 @@ type Options struct {
 	Remove bool
 }
 
+// arguments returns the flags of the options that apply to an operation. It omits the others, because pulumi fails for a flag that
+// the operation does not have.
 func (o Options) arguments(operation Operation) []string {
 	var args []string
 	if o.Parallel > 0 {

@@ -25,6 +25,10 @@ const (
 	// Refresh reads the actual state of the stack's resources into the stack's state.
 	Refresh Operation = "refresh"
 
+	// Drift compares the actual state of the stack's resources with what the last update left, and changes neither. For a file
+	// backend, Drift works on a copy of the stack's state, so it may run at any time. Drift runs no program.
+	Drift Operation = "drift"
+
 	// Destroy deletes the stack's resources. The empty stack stays in its backend.
 	Destroy Operation = "destroy"
 )
@@ -44,7 +48,7 @@ type Request struct {
 	// Pulumi.yaml counts; Project must then be empty or equal to that name.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy needs none. Program and Source
+	// Program is the content of Pulumi.yaml. Destroy and Drift need none. Program and Source
 	// exclude each other.
 	Program []byte
 
@@ -161,6 +165,10 @@ type Result struct {
 	// same and so on.
 	Changes map[string]int
 
+	// Drifted lists the resources that a Drift found to differ, at most 50. MoreDrifted counts the others.
+	Drifted     []events.Drifted
+	MoreDrifted int
+
 	// Log is the end of pulumi's output.
 	Log string
 
@@ -172,9 +180,9 @@ type Result struct {
 // validate rejects requests that would fail later with a less clear error.
 func (r Request) validate() error {
 	switch r.Operation {
-	case Up, Preview, Refresh, Destroy:
+	case Up, Preview, Refresh, Destroy, Drift:
 	default:
-		return fmt.Errorf("operation %q is unknown: use up, preview, refresh or destroy", r.Operation)
+		return fmt.Errorf("operation %q is unknown: use up, preview, refresh, drift or destroy", r.Operation)
 	}
 	if r.Program != nil && r.Source != nil {
 		return errors.New("both Program and Source: a project comes from one place")

@@ -93,6 +93,8 @@ func Start(cmd *exec.Cmd, confinement Confinement) (*Cell, error) {
 	return start(cmd, confinement, false)
 }
 
+// start implements Start. With adopting, and without namespaces, the caller finds the processes that the command leaves behind by
+// their HOME, and ends them.
 func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error) {
 	isolated := Check() == nil
 	c := &Cell{cmd: cmd, pidfd: -1, calls: make(chan func()), ended: make(chan struct{}), isolated: isolated, adopting: adopting && !isolated}

@@ -19,7 +19,7 @@ import (
 var countEvery = 250 * time.Millisecond
 
 // hold kills the command when it has more processes and threads than limit. hold counts the processes itself, because a
-// program that the kernel refuses another process may try again for ever.
+// program that the kernel refuses another process may try again forever.
 func (c *Cell) hold(limit uint64) {
 	if limit == 0 || !c.isolated {
 		return

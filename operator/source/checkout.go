@@ -149,6 +149,7 @@ type counter struct {
 	err   error
 }
 
+// Write implements io.Writer. It stops git at the first size that exceeds a limit, before git writes a file.
 func (c *counter) Write(p []byte) (int, error) {
 	c.rest = append(c.rest, p...)
 	if len(c.rest) > outputSize && c.err == nil && bytes.IndexByte(c.rest, 0) < 0 {

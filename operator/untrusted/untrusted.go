@@ -163,6 +163,8 @@ func (w *walker) skip(format string, args ...any) {
 	}
 }
 
+// walk visits the entries below a folder. A folder that does not exist is not a fault, because a run may remove it at any time.
+// walk records any other folder that it cannot read, and continues.
 func (w *walker) walk(dir string, depth int) error {
 	entries, err := List(w.root, dir, w.left+1)
 	if err != nil {

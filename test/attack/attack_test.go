@@ -1,4 +1,4 @@
-// Package attack attacks a running platform with each attacker's own means: a team's Git login, a team's kubeconfig, code
+// Package attack attacks a running platform with the access that each attacker has: a team's Git login, a team's kubeconfig, code
 // in a team's run, or another user of the machine.
 package attack
 

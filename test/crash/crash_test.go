@@ -1,4 +1,4 @@
-// Package crash kills the processes of a platform that runs by the strata command.
+// Package crash kills the processes of a platform, which the strata command runs, and checks that the platform recovers.
 package crash
 
 import (

@@ -20,7 +20,7 @@ const mostPackageLines = 1600
 // largePackages maps the packages that are larger to the reasons. There is none.
 var largePackages = map[string]string{}
 
-// codeFiles returns the Go files that people write and that are no tests.
+// codeFiles returns the Go files that people write, except tests.
 func codeFiles(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(files(t, ".go", "testdata"), func(name string) bool {

@@ -1,4 +1,4 @@
-// Package e2e brings platforms up from an empty home to running Stacks, and down again, by the strata command.
+// Package e2e tests the strata command end to end: from an empty home to running Stacks, and back.
 package e2e
 
 import (

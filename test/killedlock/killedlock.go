@@ -1,4 +1,4 @@
-// Package killedlock leaves the lock of a Pulumi that was killed while it wrote the lock.
+// Package killedlock creates, for tests, the unfinished lock file of a pulumi process that was killed while it wrote the file.
 package killedlock
 
 import (

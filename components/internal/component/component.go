@@ -16,8 +16,8 @@ const (
 	formerModule = "strata:components:"
 )
 
-// Register registers a component of the type token, which begins with strata:index:. Its children are found in a state that
-// holds the component under its former token, too, so the engine replaces none of them.
+// Register registers a component under a type token, which begins with strata:index:. An alias names the former token, so that
+// the engine finds the component and its children in an older state, and replaces none of them.
 func Register(ctx *pulumi.Context, token, name string, properties pulumi.Map, component pulumi.ComponentResource, opts ...pulumi.ResourceOption) error {
 	former := pulumi.Aliases([]pulumi.Alias{{Type: pulumi.String(formerModule + strings.TrimPrefix(token, module))}})
 	return ctx.RegisterComponentResourceV2(token, name, properties, component, append(slices.Clone(opts), former)...)

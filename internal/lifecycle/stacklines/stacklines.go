@@ -34,6 +34,7 @@ func Of(list []teams.Team, stacks []teardown.Stack, all string) []string {
 			if count++; count > most {
 				continue
 			}
+			// A team chooses the names and the outputs, so they must not control the terminal or fill the screen.
 			line := fmt.Sprintf("4 %-10s as its service account %s: Stack %s%s", team.Name, stack.Account, stack.Name, outputs(stack))
 			lines = append(lines, terminal.Middle(terminal.Escape(line), longestStackLine))
 		}

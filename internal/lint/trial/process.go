@@ -71,6 +71,8 @@ type process struct {
 	stop   func() bool
 }
 
+// start starts this program again as the confined process of a trial: only a process of its own can have limits of memory and of
+// processor time. The process ends with ctx.
 func start(ctx context.Context, folder string, limits Limits) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {

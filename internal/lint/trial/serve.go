@@ -106,6 +106,8 @@ func boundProcessor(more time.Duration) error {
 	return nil
 }
 
+// judge checks the files of a commit, or, if the request contains a sync, builds the commit for this sync. The error is a fault of
+// the trial itself; a fault of the repository is part of the message.
 func judge(folder string, repository fs.FS, asked request) (message, error) {
 	if asked.Sync == nil {
 		problems, err := lint.Check(repository, asked.Limits.Files)

@@ -11,7 +11,7 @@ import (
 
 // unpack writes the files of a repository below a folder as kustomize-controller gets them: source-controller omits links,
 // and files that .sourceignore or its own list of patterns matches. It returns the folder with the files. The caller
-// removes the folder, also after an error.
+// removes the folder, even after an error.
 func unpack(folder string, repository fs.FS) (artifact string, err error) {
 	if artifact, err = os.MkdirTemp(folder, "artifact-"); err != nil {
 		return "", err

@@ -8,6 +8,8 @@ import (
 	"github.com/strata-platform/strata/internal/status/message"
 )
 
+// syncExplanations explain sources, Kustomizations and Receivers. An empty person means the owner of the namespace: the team for
+// its own sync, the platform team for the others.
 func syncExplanations() []explanation {
 	return []explanation{
 		{"a commit cannot be built", func(e *explainer, o *graph.Object) (string, string, string) {

@@ -16,7 +16,7 @@ type State struct {
 	Report status.Report
 	// Tried says that Flux has fetched the commit and has tried to apply it. Before that, the report is about an older commit.
 	Tried bool
-	// Replaced says that the branch has another commit by now.
+	// Replaced says that a later push has moved the branch to another commit, so nothing reports on this one any more.
 	Replaced bool
 }
 
@@ -30,16 +30,16 @@ type Push struct {
 	Ready string
 	// Command is the command that shows the status.
 	Command string
-	// Every is the interval between two looks. Patience is how long a failure lasts before it is the result: controllers retry
-	// some failures.
+	// Every is the interval between two calls of Look. Patience is the time after which a lasting failure becomes the result: it
+	// is not zero, because controllers retry some failures with success.
 	Every, Patience time.Duration
 }
 
 // refused are the reasons of a Kustomization whose commit Flux has not applied.
 var refused = []string{"BuildFailed", "ReconciliationFailed"}
 
-// Result waits until ctx ends at the latest, and returns the result as one line. It passes what it waits for to say, each
-// cause once.
+// Result waits for the result of the push, until ctx ends at the latest, and returns the result as one line. While it waits, it
+// passes each cause of the wait to say, once.
 func (p Push) Result(ctx context.Context, say func(line string)) string {
 	var last, waitingFor, failing string
 	var since time.Time
@@ -63,7 +63,7 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 			return p.Ready
 		default:
 			waitingFor = cause.Cause()
-			// The words of a failure change while its object is tried again.
+			// The object identifies the failure, because its message changes with each retry of a controller.
 			if object := cause.Ref(); cause.Progressing() {
 				failing = ""
 			} else if object != failing {
@@ -86,7 +86,7 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 
 // isFinal reports whether a failure that has lasted for some time is the result.
 func (p Push) isFinal(cause status.Item, lasted time.Duration) bool {
-	// Flux repeats an apply, but neither a policy nor a build changes its mind about the same commit.
+	// Flux repeats an apply, but a policy and a build always give the same result for the same commit.
 	return cause.Kind == "Kustomization" && slices.Contains(refused, cause.Reason) && lasted >= p.Every || lasted >= p.Patience
 }
 
@@ -95,7 +95,7 @@ func (p Push) unfinished(last string) string {
 	if last == "" {
 		last = "the platform does not answer"
 	}
-	return fmt.Sprintf("not ready yet: %s (go on with `%s`)", last, p.Command)
+	return fmt.Sprintf("not ready yet: %s (follow it with `%s`)", last, p.Command)
 }
 
 // cause returns the first cause that explains an unready item that counts. unready is false if all of them are ready.

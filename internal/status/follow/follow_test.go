@@ -60,9 +60,9 @@ func TestResultOfAPush(t *testing.T) {
 		},
 		"a later push": {states: []follow.State{{Report: waits}, {Replaced: true}}, want: "a later push has replaced the commit: see `strata status`", said: "Flux has not applied the commit yet"},
 		"a run that does not end": {
-			states: []follow.State{{Report: waits, Tried: true}}, want: "not ready yet: Stack team-web/web: Progressing: it runs (go on with `strata status`)", said: "Stack team-web/web: Progressing: it runs",
+			states: []follow.State{{Report: waits, Tried: true}}, want: "not ready yet: Stack team-web/web: Progressing: it runs (follow it with `strata status`)", said: "Stack team-web/web: Progressing: it runs",
 		},
-		"a platform that cannot be read": {err: errors.New("refused"), want: "not ready yet: reading the status fails: refused (go on with `strata status`)", said: "reading the status fails: refused"},
+		"a platform that cannot be read": {err: errors.New("refused"), want: "not ready yet: reading the status fails: refused (follow it with `strata status`)", said: "reading the status fails: refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/status"
@@ -32,6 +33,10 @@ func note(g *graph.Graph, o *graph.Object) status.Note {
 		n.Text = graph.ShortRevision(o.Text("status", "lastAppliedRevision"))
 	case "Stack":
 		n.Text = outputs(o)
+		if drifted(o) {
+			// The command drift shows the details.
+			n.Text = strings.TrimSuffix("drifted, "+n.Text, ", ")
+		}
 	case "Deployment", "StatefulSet", "Job":
 		n.Text = pods(g.PodsOf(o))
 	case "Pod":
@@ -69,6 +74,16 @@ func runtimeOf(runtime string) string {
 	}
 	// A team may set the annotation, too, so it is escaped.
 	return "(" + terminal.Line(runtime, longestRuntime) + ")"
+}
+
+// driftedCondition is the condition with the result of a drift check (operator/api/v1, DriftedCondition).
+const driftedCondition = "Drifted"
+
+// drifted reports whether the last drift check of a Stack has found a difference.
+func drifted(o *graph.Object) bool {
+	return slices.ContainsFunc(o.Members("status", "conditions"), func(c map[string]any) bool {
+		return graph.At(c, "type") == driftedCondition && graph.At(c, "status") == string(metav1.ConditionTrue)
+	})
 }
 
 // outputs returns the beginning of a Stack's outputs, without secrets.

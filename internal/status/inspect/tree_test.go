@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,13 @@ func TestAPodThatIsNotReadyFollowsItsDeployment(t *testing.T) {
 	const pod = "wordpress-58c9597874-5sctm"
 	text := printed(reportOf(t, nil, says("Pod", "team-web", pod, "Ready", "False", "ContainersNotReady", "wait")), status.Style{})
 	if !strings.Contains(text, "✓ Deployment      team-web/wordpress ") || !strings.Contains(text, "1 pod (simulated)\n│    ✗ Pod ") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+func TestADriftedStackIsReadyAndMarked(t *testing.T) {
+	text := printed(reportOf(t, nil, says("Stack", "team-web", "wordpress-infra", "Drifted", "True", "DriftFound", "database: charset is latin1")), status.Style{})
+	if !regexp.MustCompile(`✓ Stack +team-web/wordpress-infra +drifted`).MatchString(text) || !strings.Contains(text, "everything is ready") {
 		t.Errorf("got:\n%s", text)
 	}
 }

@@ -56,6 +56,8 @@ func Trim(o runtime.Object) {
 	switch content.GetKind() {
 	case "Stack":
 		trimOutputs(content)
+		// The condition says whether the Stack has drifted. Only the command drift shows the details.
+		unstructured.RemoveNestedField(content.Object, "status", "drift")
 	case "Program":
 		trimProgram(content)
 	}

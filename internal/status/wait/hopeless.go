@@ -12,14 +12,15 @@ import (
 // tried the latest push by then.
 const persistTime = 20 * time.Second
 
-// retriedTime is that duration for causes whose retry intervals grow: a Stack whose runs have failed repeatedly, and a look
-// that fails. Such a cause may have been fixed since the last retry.
+// retriedTime is the same duration for causes whose retry intervals grow: a Stack whose runs have failed repeatedly, and a status
+// that cannot be read. Somebody may have fixed such a cause since the last retry, so it has to persist for longer.
 const retriedTime = time.Minute
 
 // updateFailed is the reason of a Stack whose runs have failed repeatedly (operator/api/v1, StalledUpdateFailedReason).
 const updateFailed = "UpdateFailed"
 
-// hopelessReasons are the reasons that waiting does not remove. operator/api/v1 defines those of Stacks.
+// hopelessReasons are the reasons of failures that remain until somebody changes something. operator/api/v1 defines the reasons
+// of Stacks.
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
 	status.ReasonNotCreated, status.ReasonAccessDenied, "InvalidImageName",
@@ -46,7 +47,7 @@ func (p *persistence) isHopeless(report status.Report, now time.Time) bool {
 	return p.of(cause.String(), now) >= persistTime
 }
 
-// fails reports whether looks have failed for long enough with the same error.
+// fails reports whether reading the status has failed for long enough with the same error.
 func (p *persistence) fails(err error, now time.Time) bool {
 	return p.of(err.Error(), now) >= retriedTime
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/status/snapshot"
 )
 
-// earlyInterval is the minimum time between two requests for a Kustomization that was too early. Flux by itself tries again
-// after five seconds.
+// earlyInterval is the minimum time between two requests for a Kustomization that was too early. Without a request, Flux tries
+// again after five seconds, which is a large part of an up.
 const earlyInterval = time.Second
 
 // reapplier requests that Flux applies Kustomizations again: once those with missing objects, and repeatedly those that were

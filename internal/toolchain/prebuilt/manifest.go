@@ -166,14 +166,14 @@ var (
 	digestText = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// check returns an error unless every file has a place of its own inside the folder of its group. A user may pass a wrong
-// digest, so a manifest with the right digest is no reason to leave the cache.
+// check returns an error unless every file has a place of its own inside the folder of its group. A user may pass the digest of
+// somebody else's bundle, so even a manifest with the right digest must not name a file outside the cache.
 func (m Manifest) check() error {
 	var sum int64
 	folders := map[string]bool{}
 	for _, g := range m.Groups {
 		if !folderName.MatchString(g.Folder) || folders[g.Folder] {
-			return fmt.Errorf("%q is not the name of a folder, or there are two", g.Folder)
+			return fmt.Errorf("%q is not the name of a folder, or the manifest contains it twice", g.Folder)
 		}
 		folders[g.Folder] = true
 		paths := map[string]bool{}
@@ -181,7 +181,7 @@ func (m Manifest) check() error {
 			tool, _, _ := strings.Cut(f.Path, "/")
 			isTool := slices.ContainsFunc(g.Tools, func(t Tool) bool { return t.Name == tool })
 			if !isTool || !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || strings.Contains(f.Path, `\`) || paths[f.Path] {
-				return fmt.Errorf("%q of %s is not the path of a tool, or there are two", f.Path, g.Folder)
+				return fmt.Errorf("%q of %s is not the path of a tool, or the manifest contains it twice", f.Path, g.Folder)
 			}
 			paths[f.Path] = true
 			if !digestText.MatchString(f.SHA256) || f.Size < 0 || f.Size > mostContents {

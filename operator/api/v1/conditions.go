@@ -17,6 +17,22 @@ const (
 
 	// StalledCondition is True if the operator cannot apply the object until something changes.
 	StalledCondition = "Stalled"
+
+	// DriftedCondition is True if the last drift check found a difference, False if it found none, and Unknown if it
+	// failed. Only the embedded operator sets it.
+	DriftedCondition = "Drifted"
+)
+
+// The reasons of the Drifted condition.
+const (
+	// DriftFoundReason is the reason of True.
+	DriftFoundReason = "DriftFound"
+
+	// NoDriftReason is the reason of False.
+	NoDriftReason = "NoDrift"
+
+	// DriftCheckFailedReason is the reason of Unknown.
+	DriftCheckFailedReason = "CheckFailed"
 )
 
 // The reasons of the Ready condition.
@@ -102,6 +118,24 @@ func (s *StackStatus) MarkStalled(reason, message string) {
 	meta.RemoveStatusCondition(&s.Conditions, ReconcilingCondition)
 	s.set(StalledCondition, metav1.ConditionTrue, reason, message)
 	s.set(ReadyCondition, metav1.ConditionFalse, NotReadyStalledReason, message)
+}
+
+// MarkDrift sets the condition of a Stack whose drift check has ended. reason is one of the reasons of [DriftedCondition].
+func (s *StackStatus) MarkDrift(reason, message string) {
+	status := metav1.ConditionUnknown
+	switch reason {
+	case DriftFoundReason:
+		status = metav1.ConditionTrue
+	case NoDriftReason:
+		status = metav1.ConditionFalse
+	}
+	s.set(DriftedCondition, status, reason, message)
+}
+
+// ForgetDrift removes the result of the last drift check.
+func (s *StackStatus) ForgetDrift() {
+	s.Drift = nil
+	meta.RemoveStatusCondition(&s.Conditions, DriftedCondition)
 }
 
 func (s *StackStatus) set(kind string, status metav1.ConditionStatus, reason, message string) {

@@ -26,6 +26,9 @@ const (
 	// StackUpdateConflictEvent warns that another update holds the stack's lock.
 	StackUpdateConflictEvent = "StackUpdateConflictDetected"
 
+	// StackDriftEvent warns that resources differ from what the last update left.
+	StackDriftEvent = "StackDrifted"
+
 	// StackDestroySuccessfulEvent says that the stack's resources are destroyed.
 	StackDestroySuccessfulEvent = "StackDestroyed"
 )

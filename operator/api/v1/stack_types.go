@@ -16,6 +16,10 @@ const (
 	// ReconcileRequestAnnotation requests a run of the Stack whenever its value changes.
 	// status.observedReconcileRequest repeats the last observed value.
 	ReconcileRequestAnnotation = "pulumi.com/reconciliation-request"
+
+	// DriftRequestAnnotation requests a drift check of the Stack whenever its value changes. status.drift.request repeats the
+	// value that the last check served. Only the embedded operator reads it.
+	DriftRequestAnnotation = "strata.dev/drift-request"
 )
 
 // Stack is an instance of a Pulumi program. The operator runs the program whenever the

@@ -18,7 +18,7 @@ type StackStatus struct {
 	// pulumi.com/reconciliation-request.
 	ObservedReconcileRequest string `json:"observedReconcileRequest,omitempty"`
 
-	// conditions holds Ready and, while they are true, Reconciling and Stalled.
+	// conditions holds Ready, Drifted after a drift check and, while they are true, Reconciling and Stalled.
 	// +patchMergeKey=type
 	// +patchStrategy=merge
 	// +listType=map
@@ -42,6 +42,70 @@ type StackStatus struct {
 	// it.
 	// +optional
 	ProjectInfo *ProjectInfo `json:"projectInfo,omitempty"`
+
+	// drift is the result of the last drift check: which resources differ from what the last
+	// update left. Only the embedded operator sets it.
+	// +optional
+	Drift *StackDrift `json:"drift,omitempty"`
+}
+
+// StackDrift is the result of a drift check. A check reads the Stack's resources and
+// changes nothing.
+type StackDrift struct {
+	// time is the time at which the check ended.
+	Time metav1.Time `json:"time"`
+
+	// request is the value of the annotation strata.dev/drift-request that the check served.
+	// +optional
+	Request string `json:"request,omitempty"`
+
+	// message says why the check failed. Without a message, the check succeeded.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// resources lists the resources that differ, at most 50.
+	// +optional
+	Resources []DriftedResource `json:"resources,omitempty"`
+
+	// more counts the resources beyond those in resources.
+	// +optional
+	More int `json:"more,omitempty"`
+}
+
+// DriftedResource is a resource that differs from what the last update left.
+type DriftedResource struct {
+	// name is the resource's name in its program.
+	Name string `json:"name"`
+
+	// type is the resource's type.
+	Type string `json:"type"`
+
+	// missing says that the resource no longer exists.
+	// +optional
+	Missing bool `json:"missing,omitempty"`
+
+	// fields lists the fields that differ, at most ten.
+	// +optional
+	Fields []DriftedField `json:"fields,omitempty"`
+
+	// more counts the fields beyond those in fields.
+	// +optional
+	More int `json:"more,omitempty"`
+}
+
+// DriftedField is a field that differs from what the last update left.
+type DriftedField struct {
+	// path is the field's path in the resource.
+	Path string `json:"path"`
+
+	// wanted is the value of the last update as JSON, cut to 120 characters. It is empty if
+	// the field had no value, and "[secret]" for a secret.
+	// +optional
+	Wanted string `json:"wanted,omitempty"`
+
+	// found is the present value, in the same form.
+	// +optional
+	Found string `json:"found,omitempty"`
 }
 
 // StackOutputs holds outputs by name.

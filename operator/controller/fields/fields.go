@@ -39,6 +39,8 @@ func checkUnsupported(spec *v1.StackSpec) error {
 	return nil
 }
 
+// checkSource requires one source of the program, and rejects fields that have no effect without projectRepo: ignored credentials
+// or branches would surprise their author.
 func checkSource(spec *v1.StackSpec) error {
 	git := []field{
 		{"spec.repoDir", spec.RepoDir != ""},

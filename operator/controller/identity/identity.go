@@ -42,8 +42,8 @@ type Missing struct {
 
 // Set gives a run the Kubernetes identity of its Stack's service account: it sets Kubeconfig and Token of the request. A
 // destroy continues without an identity if the service account is gone, because there may be nothing in the cluster to
-// destroy. Set then returns the reason. If the namespace is being deleted, its objects go with it, and Set lets Pulumi
-// drop objects that it cannot reach.
+// destroy. Set then returns the reason. If the namespace is being deleted, Kubernetes deletes its objects, and Set
+// lets Pulumi drop objects that it cannot reach.
 func Set(ctx context.Context, c client.Client, config *rest.Config, stack *v1.Stack, req *engine.Request) (Missing, error) {
 	first, renew, err := token(ctx, c, stack)
 	if err != nil {

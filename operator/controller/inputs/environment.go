@@ -64,6 +64,7 @@ func copyAll(env map[string]string, path, prefix string, data map[string]string)
 	return nil
 }
 
+// copySecret sets a variable for each key of a Secret, and records the values, so that messages mask them.
 func (r *Resolver) copySecret(env map[string]string, path, prefix string, secret *corev1.Secret) error {
 	data := map[string]string{}
 	for key, value := range secret.Data {
@@ -73,6 +74,7 @@ func (r *Resolver) copySecret(env map[string]string, path, prefix string, secret
 	return copyAll(env, path, prefix, data)
 }
 
+// templateEnvFrom sets the variables of whole objects from the workspace template. An optional object that is missing sets none.
 func (r *Resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
 	for i, from := range fields.Workspace(spec).EnvFrom {
 		path := fmt.Sprintf("%senvFrom[%d]", fields.WorkspacePath, i)
@@ -128,6 +130,8 @@ func (r *Resolver) singleEnv(ctx context.Context, spec *v1.StackSpec, env map[st
 	return nil
 }
 
+// templateEnv sets single variables from the workspace template. A run has no pod, so the namespace is the only field that a
+// variable can refer to.
 func (r *Resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
 	for _, variable := range fields.Workspace(spec).Env {
 		path := fields.WorkspacePath + "env." + variable.Name

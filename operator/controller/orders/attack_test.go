@@ -78,7 +78,7 @@ func TestAnOrderIsStalledWithoutAStack(t *testing.T) {
 		want        string
 	}{
 		"if the names are too long together": {"a-team-of-twenty-five-chars", "seven-7", 5, "at most 31 are possible"},
-		"if the team may have no orders":     {"none", "a", 0, "team none may have 0 orders of kind Database, and has as many already: delete one, or ask platform@example.com"},
+		"if the team may have no orders":     {"none", "a", 0, "team none may have 0 orders of kind Database, and already has as many: delete one, or ask platform@example.com for a higher limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -136,7 +136,7 @@ func TestASecretOfTheTeamIsNotReplaced(t *testing.T) {
 	c.create(t, own)
 	order := c.order(t, namespace, "a", "{}")
 	c.succeed(t, c.stack(t, "squat--a"), "canary")
-	c.says(t, order, "False", "Secret a-database exists in team-squat and is not of this order: delete it, or order under another name")
+	c.says(t, order, "False", "Secret a-database in team-squat has the name of the results and does not belong to this order: delete it, or order under another name")
 	now := &corev1.Secret{}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(own), now); err != nil || string(now.Data["mine"]) != "yes" || len(now.Data) != 1 {
 		t.Fatalf("the team's Secret has the keys of another (error %v)", err)
@@ -182,7 +182,7 @@ func TestAStackOfThePlatformTeamIsNotReplaced(t *testing.T) {
 	c.create(t, other)
 	c.start(t)
 	order := c.order(t, c.team(t, "own", 1), "a", "{}")
-	c.says(t, order, "False", "the platform has a Stack own--a, which is not of this order: ask platform@example.com to delete it")
+	c.says(t, order, "False", "the platform has a Stack own--a that does not belong to this order: ask platform@example.com to delete it")
 	if now := c.stack(t, "own--a"); now.Spec.Stack != "platform" {
 		t.Errorf("the Stack is now %s", now.Spec.Stack)
 	}

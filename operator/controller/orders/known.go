@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// known holds the orders that the watches have seen. A team may create any number of orders, and each of them is compared
-// with all others of its namespace, so they are counted here and not by a list from the API server.
+// known holds the orders that the watches have seen. A team may create any number of orders, and the controller compares each
+// with all others of the namespace. A list from the API server for each comparison would let one team delay all others.
 type known struct {
 	mutex  sync.Mutex
 	stores map[Kind]cache.SharedIndexInformer
@@ -107,7 +107,8 @@ func (k *known) forget(of key, uid types.UID) {
 	}
 }
 
-// strip removes from an order what the watches do not need: a team may write 256 KiB of annotations.
+// strip removes the fields of an order that no caller reads, because the watches keep all orders in memory, and a team may
+// write 256 KiB of annotations into each.
 func strip(object any) (any, error) {
 	if order, is := object.(*metav1.PartialObjectMetadata); is {
 		order.Annotations, order.ManagedFields = nil, nil

@@ -31,9 +31,9 @@ type names struct {
 func namesOf(team, order string) (names, error) {
 	switch {
 	case !teamPattern.MatchString(team):
-		return names{}, fmt.Errorf("the team of the namespace has the name %q, which is no name of a team", team)
+		return names{}, fmt.Errorf("the TenantPolicy of the namespace names the team %q, which is not a valid name: ask the platform team to correct it", team)
 	case !orderPattern.MatchString(order):
-		return names{}, fmt.Errorf("the name %q is not lower-case letters, digits and single hyphens: choose another name", order)
+		return names{}, fmt.Errorf("the name %q must consist of lower-case letters, digits and single hyphens: choose another name", order)
 	case len(team)+len(order) > maxPair:
 		return names{}, fmt.Errorf("the name %s has %d characters: with those of the team's name, %s, at most %d are possible: choose a shorter name", order, len(order), team, maxPair)
 	}
@@ -47,11 +47,12 @@ const separator = "--"
 // creates.
 func (n names) stack() string { return n.team + separator + n.order }
 
-// content is the name of what the order creates, such as a database. No team's name has an underscore.
+// content is the name of the resources that the order creates, such as a database and its user. No team's name contains an
+// underscore, so the first underscore separates the team from the order.
 func (n names) content() string { return n.team + "_" + n.order }
 
-// result is the name of the Secret and the ConfigMap in the team's namespace. The name of an entry has no hyphen, so two
-// kinds never share one.
+// result is the name of the Secret and the ConfigMap in the team's namespace. The name of an entry contains no hyphen, so the
+// results of orders of two kinds never have the same name.
 func (n names) result(kind Kind) string { return n.order + "-" + kind.Singular }
 
 // order is an order of a team.
@@ -73,7 +74,7 @@ func (o order) fields() map[string]any {
 	return spec
 }
 
-// destroys reports whether the content goes with the order.
+// destroys reports whether the deletion of the order also deletes the resources that it created.
 func (o order) destroys() bool {
 	value, _, _ := unstructured.NestedString(o.Object, "spec", "onDelete")
 	return value == "delete"

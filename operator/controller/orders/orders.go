@@ -1,4 +1,4 @@
-// Package orders turns the orders of teams into Stacks of the platform, and brings the results back.
+// Package orders turns the orders of teams into Stacks of the platform, and copies the results to the teams.
 //
 // An order is an object of a kind of the group catalogue.strata.dev in a team's namespace. Its Stack runs the Program of
 // the kind's entry, in the entry's namespace and under the entry's account. The team has no rights there.
@@ -68,8 +68,8 @@ func (k key) String() string { return k.kind.Name + " " + k.namespace + "/" + k.
 
 // Controller handles the orders of all kinds. It is a Runnable of a manager.
 type Controller struct {
-	// client writes, and reads from the API server: an order is rare, and a decision on old data would be wrong. Only the
-	// number of orders comes from the watches, in known.
+	// client reads from the API server, without a cache: a decision on old data would be wrong, and orders are too rare to
+	// need a cache. Only the number of orders comes from the watches, in known.
 	client    client.Client
 	discovery discovery.DiscoveryInterface
 	metadata  metadata.Interface
@@ -111,7 +111,7 @@ func (c *Controller) Start(ctx context.Context) error {
 		if err == nil {
 			watches.keep(kinds)
 		} else if ctx.Err() == nil {
-			c.log.Warn("the kinds of the catalogue are not known", "error", err)
+			c.log.Warn("listing the kinds of the catalogue failed; the operator retries", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -137,7 +137,7 @@ func (c *Controller) next(ctx context.Context) bool {
 	case ctx.Err() != nil:
 	case err != nil:
 		if !errors.Is(err, errRace) {
-			c.log.Error("an order is not handled; it is tried again", "order", order.String(), "error", err)
+			c.log.Error("handling an order failed; the operator retries", "order", order.String(), "error", err)
 		}
 		c.queue.AddRateLimited(order)
 	default:

@@ -29,8 +29,8 @@ const (
 // errRace means that an object changed between a read and a write. The next attempt reads it again.
 var errRace = errors.New("another client changed the object at the same time")
 
-// errForeign means that a Stack of the order's name is not of the order.
-var errForeign = errors.New("the Stack is not of the order")
+// errForeign means that a Stack with the name of the order's Stack exists and belongs to somebody else.
+var errForeign = errors.New("the Stack does not belong to the order")
 
 // reconcile handles one order. It returns when to look again; zero means at the next change.
 func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, error) {
@@ -40,7 +40,7 @@ func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, erro
 	o := emptyOrder(of.kind)
 	err := c.client.Get(ctx, types.NamespacedName{Namespace: of.namespace, Name: of.name}, o.Unstructured)
 	if isGone(err) {
-		// Somebody removed the finalizer. The Stack goes as its own spec says.
+		// Somebody removed the finalizer, so onDelete of the order is gone. The spec of the Stack still has its value.
 		_, err := c.deleteStacks(ctx, of, nil)
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (c *Controller) reconcile(ctx context.Context, of key) (time.Duration, erro
 	now, wait, err := c.apply(ctx, of, o)
 	if err != nil && !errors.Is(err, errRace) {
 		// The team cannot fix this, and the error may name objects of the platform.
-		return 0, errors.Join(err, c.report(ctx, o, working(ReasonUnavailable, "the platform cannot handle the order now, and tries again: ask the platform team, if this lasts")))
+		return 0, errors.Join(err, c.report(ctx, o, working(ReasonUnavailable, "the platform cannot handle the order now, and retries: ask the platform team if this continues")))
 	}
 	if err != nil {
 		return 0, err
@@ -85,7 +85,7 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 		return state{}, 0, errRace // The rate limit of the queue is the wait.
 	}
 	if !c.known.admit(of, o.GetUID(), o.GetCreationTimestamp(), policy.Team, limit) {
-		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and has as many already: delete one, or ask %s", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
+		return stalled(ReasonTooManyOrders, "team %s may have %d orders of kind %s, and already has as many: delete one, or ask %s for a higher limit", policy.Team, limit, of.kind.Name, policy.Contact), resync, nil
 	}
 	if controllerutil.AddFinalizer(o.Unstructured, Finalizer) {
 		if err := c.writeFinalizers(ctx, o); err != nil {
@@ -94,7 +94,7 @@ func (c *Controller) apply(ctx context.Context, of key, o order) (state, time.Du
 	}
 	stack, err := c.applyStack(ctx, of, o, n)
 	if errors.Is(err, errForeign) {
-		return stalled(ReasonNotOwned, "the platform has a Stack %s, which is not of this order: ask %s to delete it", n.stack(), policy.Contact), recheck, nil
+		return stalled(ReasonNotOwned, "the platform has a Stack %s that does not belong to this order: ask %s to delete it", n.stack(), policy.Contact), recheck, nil
 	}
 	if err != nil {
 		return state{}, 0, err
@@ -129,14 +129,14 @@ func (c *Controller) applyStack(ctx context.Context, of key, o order, n names) (
 		return nil, fmt.Errorf("read Stack %s: %w", wanted.Name, err)
 	}
 	if err == nil && !heldBy(existing, of) {
-		// The names of two orders differ, so this is a Stack of the platform team.
+		// Two orders never have the same Stack name, so the platform team has created this Stack.
 		return nil, errForeign
 	}
 	complete, err := explicit(wanted)
 	if err != nil {
 		return nil, fmt.Errorf("encode Stack %s: %w", wanted.Name, err)
 	}
-	//nolint:staticcheck // client.Apply takes typed configurations, which the Stack has none of
+	//nolint:staticcheck // client.Apply takes typed configurations, and the Stack has no such type
 	if err := c.client.Patch(ctx, complete, client.Apply, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return nil, fmt.Errorf("apply Stack %s: %w", wanted.Name, err)
 	}
@@ -175,8 +175,8 @@ func (c *Controller) finish(ctx context.Context, of key, o order) (time.Duration
 	return 0, c.writeFinalizers(ctx, o)
 }
 
-// deleteStacks deletes the Stacks of an order and returns one that still exists, or nil. destroy says whether their
-// resources go, too; nil leaves this as it is in the Stacks.
+// deleteStacks deletes the Stacks of an order and returns one that still exists, or nil. destroy says whether the operator
+// destroys their resources, too; nil leaves destroyOnFinalize of each Stack unchanged.
 func (c *Controller) deleteStacks(ctx context.Context, of key, destroy *bool) (*v1.Stack, error) {
 	var stacks v1.StackList
 	err := c.client.List(ctx, &stacks, client.InNamespace(of.kind.Namespace()),

@@ -18,8 +18,8 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// copyResults copies the Secret that the Program created into the team's namespace, and the Stack's outputs that are no
-// secrets into a ConfigMap there.
+// copyResults copies the Secret that the Program created into the team's namespace, and the Stack's outputs that are not
+// secret into a ConfigMap there.
 func (c *Controller) copyResults(ctx context.Context, of key, o order, n names, stack *v1.Stack) (state, error) {
 	made := &corev1.Secret{}
 	err := c.client.Get(ctx, types.NamespacedName{Namespace: stack.Namespace, Name: n.stack()}, made)
@@ -63,12 +63,12 @@ func (c *Controller) copyResults(ctx context.Context, of key, o order, n names, 
 }
 
 func (c *Controller) notOwned(kind, name string, of key) state {
-	return stalled(ReasonNotOwned, "%s %s exists in %s and is not of this order: delete it, or order under another name", kind, name, of.namespace)
+	return stalled(ReasonNotOwned, "%s %s in %s has the name of the results and does not belong to this order: delete it, or order under another name", kind, name, of.namespace)
 }
 
-// place creates an object in the team's namespace, or updates it. It returns false, and changes nothing, if another object
-// has the name. An object that somebody creates between the read and the write makes the write fail. existing is an empty
-// object of the same kind; same compares the content of the existing object with the wanted one.
+// place creates an object in the team's namespace, or updates it. It returns false, and changes nothing, if an object that does
+// not belong to the order has the name. If somebody creates such an object between the read and the write, the write fails.
+// existing is an empty object of the same kind; same compares the content of the existing object with the wanted one.
 func (c *Controller) place(ctx context.Context, wanted, existing client.Object, same func(client.Object) bool) (owned bool, err error) {
 	what := strings.TrimPrefix(fmt.Sprintf("%T", wanted), "*v1.") + " " + wanted.GetName()
 	err = c.client.Get(ctx, client.ObjectKeyFromObject(wanted), existing)

@@ -20,7 +20,7 @@ import (
 // context of the platform.
 func stackOf(of key, o order, n names) (*v1.Stack, error) {
 	values := map[string]any{"team": n.team, "order": n.order, "name": n.content(), "results": n.stack()}
-	// The order's fields cannot replace the names: whoever sets name could take over another team's database.
+	// The order's fields must not replace the names: a team that sets name could take over another team's database.
 	fields := o.fields()
 	maps.DeleteFunc(fields, func(name string, _ any) bool { _, is := values[name]; return is })
 	maps.Copy(values, fields)
@@ -50,8 +50,8 @@ func stackOf(of key, o order, n names) (*v1.Stack, error) {
 	return stack, nil
 }
 
-// explicit returns a Stack with its field destroyOnFinalize, whatever its value is. The encoding of a Stack omits false, and
-// the platform's mutating policy fills in true for what a Stack omits: the resources of a kept order would be destroyed.
+// explicit encodes a Stack with its field destroyOnFinalize, even if that is false. The usual encoding omits false, and the
+// platform's mutating policy then fills in true: the deletion of an order would destroy resources that the order keeps.
 func explicit(stack *v1.Stack) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
 	if err != nil {
@@ -76,9 +76,9 @@ func quoted(texts []string) []byte {
 	return encoded
 }
 
-// Party returns the namespace whose share of the operator's runs a Stack takes: for the Stack of an order that of the team
-// that ordered, so that a team gets no second share by orders, and delays no other team's. Only the operator and the platform
-// write Stacks in the namespaces of entries.
+// Party returns the namespace whose share of the operator's slots a Stack uses. For the Stack of an order this is the namespace
+// of the team, so that a team gets no second share by orders, and its orders do not delay those of other teams. A team cannot
+// forge the name of such a Stack: only the operator and the platform write Stacks in the namespaces of entries.
 func Party(stack types.NamespacedName) string {
 	// An order's name has no two hyphens in a row.
 	end := strings.LastIndex(stack.Name, separator)

@@ -25,13 +25,13 @@ const (
 	ReasonUnavailable = "Unavailable"
 	// ReasonDeleting means that the platform deletes the order's Stack.
 	ReasonDeleting = "Deleting"
-	// ReasonInvalidName means that the name cannot be used.
+	// ReasonInvalidName means that the order's name is not valid, or too long for the team's name.
 	ReasonInvalidName = "InvalidName"
 	// ReasonNoTeam means that the order's namespace belongs to no team.
 	ReasonNoTeam = "NoTeam"
 	// ReasonTooManyOrders means that the team has more orders of the kind than its TenantPolicy allows. The oldest count.
 	ReasonTooManyOrders = "TooManyOrders"
-	// ReasonNotOwned means that an object of the results' name exists and is not the order's.
+	// ReasonNotOwned means that an object that does not belong to the order has the name of its Stack or of its results.
 	ReasonNotOwned = "NotOwned"
 )
 

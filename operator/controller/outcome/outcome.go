@@ -51,6 +51,10 @@ func Succeed(status *v1.StackStatus, current v1.CurrentStackUpdate, req engine.R
 		info.SecretsProvider = cmp.Or(req.SecretsProvider, info.SecretsProvider)
 		info.Runtime = cmp.Or(result.Runtime, info.Runtime)
 	}
+	if req.Operation == engine.Destroy || req.Refresh && req.Operation == engine.Up && len(req.Targets) == 0 {
+		// Nothing is left that could differ, or the run has read the resources and repaired them.
+		status.ForgetDrift()
+	}
 	if req.Operation == engine.Destroy {
 		status.Outputs = nil
 		if len(req.Targets) == 0 {

@@ -68,6 +68,8 @@ func (c *Checker) Check(ctx context.Context) error {
 	return &UnmetError{"spec.prerequisites: " + strings.Join(problems, "; ")}
 }
 
+// prerequisite returns why a prerequisite is not met yet, or "". The error is for a failed request, and for a prerequisite that
+// can never be met. If the success is too old, prerequisite requests a new run, because nothing else would start one.
 func (c *Checker) prerequisite(ctx context.Context, required v1.PrerequisiteRef, seen map[string]bool) (problem string, err error) {
 	key := client.ObjectKey{Namespace: c.Stack.Namespace, Name: required.Name}
 	if key.Name == c.Stack.Name {

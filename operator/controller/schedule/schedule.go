@@ -62,6 +62,8 @@ func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait ti
 		return "", 0
 	case last.State == v1.FailedStackStateMessage:
 		at, why = Backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
+	case stack.Spec.Refresh && !stack.Spec.ExpectNoRefreshChanges && drifted(stack.Status.Drift, last):
+		return "repair of drift", 0
 	case stack.Spec.ContinueResyncOnCommitMatch:
 		at, why = Resync(stack), "periodic run"
 	default:
@@ -71,6 +73,11 @@ func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait ti
 		return "", wait
 	}
 	return why, 0
+}
+
+// drifted reports whether a check after the last update has found drift.
+func drifted(found *v1.StackDrift, last *v1.StackUpdateState) bool {
+	return found != nil && found.Message == "" && len(found.Resources) > 0 && !found.Time.Before(&last.LastResyncTime)
 }
 
 // Resync returns the interval at which the operator checks a Stack for changes that no event reports.

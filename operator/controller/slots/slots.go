@@ -62,6 +62,9 @@ type slot struct {
 
 	// stopping says that stop has been called.
 	stopping bool
+
+	// spare says that the slot's run gives way to every waiting run.
+	spare bool
 }
 
 // New returns Slots for at most count concurrent runs, and for at most perNamespace of them in one namespace. A perNamespace
@@ -189,6 +192,7 @@ func (s *Slots) give() []types.NamespacedName {
 		look := s.look()
 		next := look.next()
 		if next < 0 {
+			s.endSpare()
 			s.scheduleCheck(look)
 			break
 		}

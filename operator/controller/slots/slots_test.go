@@ -238,3 +238,28 @@ func TestDeletedNamespacesAreForgotten(t *testing.T) {
 		t.Errorf("%d turns, %d slots and %d places are kept of nobody", len(s.last), len(s.held), len(s.waiting))
 	}
 }
+
+func TestSpareRunsGiveWay(t *testing.T) {
+	var woken []types.NamespacedName
+	s := New(2, 0, always, func(key types.NamespacedName) { woken = append(woken, key) })
+	stopped := 0
+	stop := func() { stopped++ }
+	if !s.TakeSpare(stackKey("a", 1), stop) || !s.Take(stackKey("a", 2)) || stopped != 0 {
+		t.Fatalf("a slot is not free; %d spare runs stopped", stopped)
+	}
+	if s.TakeSpare(stackKey("b", 1), stop) {
+		t.Error("a spare run got a slot that was not free")
+	}
+	for range 2 {
+		if s.Take(stackKey("a", 3)) || stopped != 1 {
+			t.Errorf("the spare run was stopped %d times, want once", stopped)
+		}
+	}
+	if s.TakeSpare(stackKey("b", 1), stop) {
+		t.Error("a spare run overtook a waiting run")
+	}
+	s.Leave(stackKey("a", 1))
+	if !slices.Equal(woken, []types.NamespacedName{stackKey("a", 3)}) {
+		t.Errorf("the slot went to %v", woken)
+	}
+}

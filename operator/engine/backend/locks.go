@@ -33,6 +33,7 @@ func (s State) DropHalfWritten(ctx context.Context) error {
 	return s.dropHalfWritten(ctx, writeTime)
 }
 
+// dropHalfWritten is DropHalfWritten with a duration that tests can shorten.
 func (s State) dropHalfWritten(ctx context.Context, patience time.Duration) error {
 	if s.Folder == "" {
 		return nil

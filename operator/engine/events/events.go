@@ -92,7 +92,14 @@ type Log struct {
 	open []string
 
 	faults faults
+
+	// refreshes says that the log is that of a refresh, whose differences drift collects.
+	refreshes bool
+	drift     drift
 }
+
+// OfRefresh makes the Log collect what [Log.Drift] returns. Call OfRefresh before Read.
+func (l *Log) OfRefresh() { l.refreshes = true }
 
 // NewLog returns an empty Log. mask hides secrets in the faults.
 func NewLog(mask *message.Mask) *Log { return &Log{mask: mask} }
@@ -123,6 +130,11 @@ func (l *Log) Read(in io.Reader) error {
 				return fmt.Errorf("decode event log: %w", err)
 			}
 			l.add(&next)
+			if l.refreshes && next.Outputs != nil {
+				if err := l.addDrift(line); err != nil {
+					return fmt.Errorf("decode event log: %w", err)
+				}
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -136,6 +148,7 @@ func (l *Log) Read(in io.Reader) error {
 	}
 }
 
+// add records one event. A resource is open from its first event until its outputs or its failure.
 func (l *Log) add(e *event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

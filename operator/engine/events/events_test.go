@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,6 +59,7 @@ func FuzzEventLog(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		log := NewLog(message.NewMask("canary-4711"))
+		log.OfRefresh()
 		_ = log.Read(strings.NewReader(string(data)))
 		if len(log.open) > mostOpen || len(log.faults.own)+len(log.faults.general)+len(log.faults.program) > 3*mostFaults {
 			t.Error("it grows without bound")
@@ -78,6 +80,10 @@ func FuzzEventLog(f *testing.F) {
 			t.Errorf("message %q", fault)
 		}
 		log.Unfinished()
+		found, _ := log.Drift()
+		if len(found) > mostDrifted || strings.Contains(fmt.Sprint(found), "canary-4711") {
+			t.Errorf("drift %v", found)
+		}
 	})
 }
 

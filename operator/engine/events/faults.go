@@ -30,6 +30,7 @@ type faults struct {
 	more int
 }
 
+// add records a diagnostic, without secrets. It omits texts that only say that the update failed, and repeated texts.
 func (f *faults) add(d *diagnostic, mask *message.Mask) {
 	// The first mask finds secrets of several lines, before Tidy joins the lines. The
 	// second finds secrets that only appear after the lines are joined.

@@ -38,6 +38,8 @@ func undeclarable(node *yaml.Node, allowed *Allowed) *Offence {
 	return nil
 }
 
+// undeclarableResource returns the first offence of the resources: a type or a name that the team may not use, or a provider in
+// the options, which could act under another identity.
 func undeclarableResource(resources *yaml.Node, allowed *Allowed) *Offence {
 	for i := 0; resources.Kind == yaml.MappingNode && i+1 < len(resources.Content); i += 2 {
 		name, resource := resources.Content[i].Value, resources.Content[i+1]

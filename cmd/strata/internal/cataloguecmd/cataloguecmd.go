@@ -64,7 +64,7 @@ func (o commands) open() (entries, error) {
 	return found, nil
 }
 
-// names returns the names of all entries, sorted.
+// names returns the names of all entries, sorted. An entry of the repository and one of Strata with the same name count once.
 func (e entries) names() ([]string, error) {
 	own, err := catalogue.List(e.own)
 	if err != nil {
@@ -103,7 +103,7 @@ func (e entries) from(name string) fs.FS {
 	return catalogue.Files
 }
 
-// load returns the entry of a kind, which may be written as the kind or as the entry's name.
+// load returns an entry by its name or its kind: the name is the kind in lower case.
 func (e entries) load(kind string) (*catalogue.Entry, error) {
 	name := strings.ToLower(kind)
 	names, err := e.names()
@@ -111,7 +111,7 @@ func (e entries) load(kind string) (*catalogue.Entry, error) {
 		return nil, err
 	}
 	if !slices.Contains(names, name) {
-		return nil, fmt.Errorf("the catalogue has no entry %q: it has %s", kind, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the catalogue has no entry %q: its entries are %s", kind, strings.Join(names, ", "))
 	}
 	return catalogue.Load(e.from(name), name)
 }
@@ -121,8 +121,8 @@ func Order(options cli.Options) *cobra.Command {
 	o := commands{options}
 	command := &cobra.Command{
 		Use: "order KIND NAME", Short: "Print an order of the catalogue as YAML, for a team to commit",
-		Long: `Print an order of the catalogue as YAML, for a team to commit. The command checks the fields by the entry's schema, and needs no
-running platform. strata catalogue show lists the fields and the keys of the results.`,
+		Long: `Print an order of the catalogue as YAML, for a team to commit. The command checks the fields against the entry's schema, and
+needs no running platform. strata catalogue show lists the fields and the keys of the results.`,
 		Example: `  strata order Database orders
   strata order Database orders --set onDelete=delete`,
 		Args: o.Arguments(func(_ *cobra.Command, args []string) error {
@@ -145,7 +145,7 @@ running platform. strata catalogue show lists the fields and the keys of the res
 			return o.Usage(err)
 		}
 		if _, is := all.offered[entry.Name]; !is {
-			return fmt.Errorf("this platform does not offer %s: the platform team adds it to teams.yaml under catalogue", entry.Name)
+			return fmt.Errorf("this platform does not offer %s: ask the platform team to add it to teams.yaml under catalogue", entry.Name)
 		}
 		text, err := entry.Order(args[1], *set)
 		if err != nil {

@@ -83,11 +83,11 @@ func TestTheCommandsRefuse(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": it has bucket, database`},
-		"an order of what is not offered": {"", []string{"order", "Database", "a"}, "this platform does not offer database: the platform team adds it to teams.yaml under catalogue"},
+		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": its entries are bucket, database`},
+		"an order of what is not offered": {"", []string{"order", "Database", "a"}, "this platform does not offer database: ask the platform team to add it to teams.yaml under catalogue"},
 		"an order with an unknown field":  {offered, []string{"order", "Database", "a", "--set", "sise=small"}, `a Database has no "sise": it has engine, onDelete, size`},
 		"an order without a name":         {offered, []string{"order", "Database"}, "give the kind and a name, such as Database orders"},
-		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": it has bucket, database`},
+		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": its entries are bucket, database`},
 		"an offer without an entry":       {"catalogue: [{name: queue}]\n", []string{"catalogue", "lint"}, "the catalogue has problems"},
 	} {
 		t.Run(name, func(t *testing.T) {

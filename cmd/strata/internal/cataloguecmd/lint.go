@@ -51,7 +51,7 @@ break, for which strata up refuses it, and the changes that would break an order
 		}
 		for _, name := range slices.Sorted(maps.Keys(all.offered)) {
 			if !slices.Contains(found.Entries, name) {
-				found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s", name, catalogue.Folder))
+				found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s: create the folder, or remove the entry from teams.yaml", name, catalogue.Folder))
 			}
 		}
 		if len(found.Problems) == 0 {

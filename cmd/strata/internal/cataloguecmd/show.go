@@ -18,7 +18,7 @@ import (
 // longest is the maximum length of a text of an entry in characters.
 const longest = 500
 
-// line makes a text of an entry safe for a terminal: the entry may be in somebody else's repository.
+// line makes a text of an entry safe for a terminal. An entry may come from a repository that somebody else writes.
 func line(text string) string { return terminal.Line(text, longest) }
 
 // Listed is an entry in the output of catalogue list.
@@ -85,7 +85,7 @@ type Shown struct {
 func (o commands) show() *cobra.Command {
 	var output cli.Output
 	command := &cobra.Command{
-		Use: "show NAME", Short: "Show what an order of an entry can say, and what a team gets", Example: "  strata catalogue show database",
+		Use: "show NAME", Short: "Show the fields of an order, and the results that a team gets", Example: "  strata catalogue show database",
 		Args: o.Arguments(positional.One), ValidArgsFunction: complete.One(o.kinds),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := o.open()

@@ -1,5 +1,5 @@
-// Package cli contains what the groups of strata's commands share: their connection to the command line, and the flags -o and
-// --timeout.
+// Package cli contains the code that the packages of strata's commands share: the connection to the command line, and the flags
+// -o and --timeout.
 package cli
 
 import (
@@ -28,9 +28,9 @@ type Options struct {
 	Toolchain func() (*toolchain.Toolchain, error)
 	// Group turns a command into a group of subcommands.
 	Group func(*cobra.Command, ...*cobra.Command) *cobra.Command
-	// Arguments makes errors of a check of the positional arguments errors of usage.
+	// Arguments turns the errors of a check of the positional arguments into usage errors.
 	Arguments func(cobra.PositionalArgs) cobra.PositionalArgs
-	// Usage turns an error into one about the arguments of the call.
+	// Usage turns an error into a usage error, for which strata exits with code 2.
 	Usage func(error) error
 }
 

@@ -1,4 +1,4 @@
-// Package forwardcmd contains the commands that lead to the teams' Services: `strata port-forward` and `strata open`.
+// Package forwardcmd contains the commands that connect to the teams' Services: `strata port-forward` and `strata open`.
 package forwardcmd
 
 import (
@@ -41,8 +41,8 @@ func Open(o cli.Options) *cobra.Command {
 	}, browser.Open)
 }
 
-// forwarding returns a command that forwards until it is interrupted. It calls open, unless nil, with the address. With open, it does
-// not forward to a page that this machine serves anyway.
+// forwarding returns a command that forwards a port until the user interrupts it. If open is not nil, the command calls open with
+// the address, and forwards no port to a page that this machine already serves.
 func forwarding(o cli.Options, command cobra.Command, open func(url string) error) *cobra.Command {
 	call := o.Bind(&command)
 	var team string

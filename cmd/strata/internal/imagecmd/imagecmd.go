@@ -40,8 +40,8 @@ func New(options cli.Options) *cobra.Command {
 		Long: `Push, pull, list and remove the images of pods on this machine. The commands work with and without a running platform; push, pull
 and load create a missing home, so that images are there before the first strata up.
 
-A Deployment names an image of the home's registry registry.strata.local/NAMESPACE/NAME:TAG, on every machine the same. Only
-pods of the namespace use it, and those of all namespaces if NAMESPACE is shared. Clients such as docker and crane push to the
+A Deployment names an image of the home's registry registry.strata.local/NAMESPACE/NAME:TAG; the name is the same on every
+machine. Only pods of the namespace can use the image, or all pods if NAMESPACE is "shared". Clients such as docker and crane push to the
 port "registry" of strata local status, as engineer or as a team, with the passwords of the Git server.
 
 On Google Cloud, push to a registry that the cluster can reach, such as Artifact Registry.`,
@@ -75,6 +75,7 @@ func (o commands) run(c cli.Call, step string, do func(*local.Platform, *desk.De
 	return o.with(p, c, step, do)
 }
 
+// with calls do, shows its progress as a step unless step is empty, and prints the images that it returns.
 func (o commands) with(p *local.Platform, c cli.Call, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
 	show := progress.New(o.Err)
 	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {

@@ -82,6 +82,7 @@ readable only for you. Run it again when the tokens have expired. --merge --remo
 	return command
 }
 
+// run writes a kubeconfig of the home, or with merge changes the contexts in the user's own kubeconfig.
 func run(ctx context.Context, p *local.Platform, team string, merge, remove bool) (Result, error) {
 	if !merge {
 		path, err := p.AdminKubeconfig()

@@ -15,7 +15,7 @@ import (
 
 // Watch shows the report that look returns, and every change of it, until ctx ends. It calls look at the given interval. A
 // terminal shows the report in place. Elsewhere Watch prints the first report as a tree and then a line for each change,
-// or whatever document prints, unless document is nil, for each report. The end of ctx is no error.
+// or whatever document prints, unless document is nil, for each report. The end of ctx is not an error.
 func Watch(ctx context.Context, out io.Writer, document func(any) error, every time.Duration, look func(context.Context) (status.Report, error)) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)

@@ -31,14 +31,14 @@ func Init(o cli.Options) *cobra.Command {
 		Short: "Create an organisation's repository, which pins a version of Strata",
 		Long: `Create an organisation's repository in DIR, a new or empty folder: the programs and the configuration of layers 1 and 2,
 teams.yaml, a part of layer 3, workflows for GitHub and GitLab, and strata.yaml, which pins this strata and the commit of its
-layer 3. The repository contains no files of Strata's: strata upgrade replaces a merge. The command adds the files to a new Git
-repository, and leaves the first commit to you.
+layer 3. The repository contains no files of Strata, so you update Strata with strata upgrade, and not with a merge. The command
+adds the files to a new Git repository, and leaves the first commit to you.
 
 In the repository, strata up creates the platform on this machine. It needs no Go as long as the programs in bootstrap/ and
 platform/ are as init wrote them, because strata contains the same programs. After a change it compiles and runs yours.
 
---module-source names a clone of Strata. Go then compiles your programs with that clone, until you delete go.work. Use it if no
-released version of Strata is within reach.
+--module-source names a clone of Strata. Go then compiles your programs with that clone, until you delete go.work. Use it if this
+machine cannot download a released version of Strata.
 
 -o json prints {"folder", "files", "next"}.`,
 		Example: `  strata init platform
@@ -83,8 +83,8 @@ func Upgrade(o cli.Options) *cobra.Command {
 		Use:   "upgrade",
 		Short: "Pin this strata in an organisation's repository",
 		Long: `Pin this strata in an organisation's repository: in strata.yaml its version, the commit of its layer 3 and the versions that
-it runs; in go.mod the version of its module. The command changes no other file, and no platform: strata layer preview and
-strata up show and make the changes.
+it runs; in go.mod the version of its module. The command changes no other file, and no platform: strata layer preview shows
+the changes of a platform, and strata up makes them.
 
 --check prints the changes and the commands that make them, and changes nothing. Its exit code is 1 if there are changes.
 

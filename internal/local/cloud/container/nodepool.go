@@ -96,6 +96,7 @@ func withPool(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt
 	})
 }
 
+// createNodePool adds a node pool to the record of the cluster. No machine starts, so the operation is done at once.
 func (s *service) createNodePool(c *api.Call) (any, error) {
 	var request container.CreateNodePoolRequest
 	if err := c.Decode(&request); err != nil {

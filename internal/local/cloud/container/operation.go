@@ -86,7 +86,7 @@ func (s *service) runClusterOperation(ctx context.Context, op *clusterOperation)
 	var fault error
 	switch {
 	case on == nil:
-		fault = fmt.Errorf("the cluster is gone")
+		fault = fmt.Errorf("the cluster was deleted meanwhile")
 	case s.clusters == nil:
 		fault = fmt.Errorf("this emulator was started without a cluster runtime")
 	case op.Operation.OperationType == "DELETE_CLUSTER":

@@ -77,6 +77,8 @@ func (s selection) apply(answer any) (any, error) {
 	return s.cut(whole), nil
 }
 
+// cut removes the fields that are not selected. An empty selection keeps the whole value. A list applies the selection to each of
+// its elements, as Google's APIs do.
 func (s selection) cut(value any) any {
 	if len(s) == 0 {
 		return value

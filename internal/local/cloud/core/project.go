@@ -43,6 +43,8 @@ func (c *Core) EnsureProject(id, owner string) ([]byte, error) {
 	return credentials, nil
 }
 
+// ensureProject creates the project if it is missing, and adds the member to its owners. It keeps all other bindings, because the
+// programs of the layers have added theirs since the first call.
 func (c *Core) ensureProject(tx *bbolt.Tx, id, member string) error {
 	known, err := api.FindProject(tx, id)
 	if err != nil {

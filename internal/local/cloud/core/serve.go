@@ -50,13 +50,16 @@ func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	return selected.apply(answer)
 }
 
+// serve authenticates and authorises a call, and passes it to its handler. The handler of a route without a permission checks the
+// caller itself.
 func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
 	svc := found.Service
 	if svc == nil {
-		return nil, api.NotFound("%s is no API of the emulated Google Cloud.", r.URL.Path)
+		return nil, api.NotFound("%s is not an API of the emulated Google Cloud.", r.URL.Path)
 	}
 	made := &api.Call{Request: r, Vars: found.Vars}
 	var err error
+	// Before the check of the route, so that a caller without a login learns nothing about the emulated calls.
 	if made.Who, err = c.Authenticate(r, svc); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,8 @@ func onAccount(c *api.Call) api.Resource {
 	}
 }
 
+// createServiceAccount creates an account with a new unique ID. Policies refer to the ID after a deletion, so a new account of the
+// same address does not inherit the roles of the old one.
 func (s *service) createServiceAccount(c *api.Call) (any, error) {
 	var request iam.CreateServiceAccountRequest
 	if err := c.Decode(&request); err != nil {

@@ -33,6 +33,7 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
+// createKey creates a key. Only the response contains the private part: the store keeps the public part and the certificate.
 func (s *service) createKey(c *api.Call) (any, error) {
 	var request iam.CreateServiceAccountKeyRequest
 	if err := c.Decode(&request); err != nil {
@@ -44,6 +45,7 @@ func (s *service) createKey(c *api.Call) (any, error) {
 	if algorithm := request.KeyAlgorithm; algorithm != "" && algorithm != "KEY_ALG_UNSPECIFIED" && algorithm != "KEY_ALG_RSA_2048" {
 		return nil, api.InvalidArgument("The key algorithm %s is not emulated: use KEY_ALG_RSA_2048.", algorithm)
 	}
+	// Before the transaction: a key takes up to a second, and a transaction that writes excludes all others.
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, fmt.Errorf("make a key for service account %s: %w", c.Vars["account"], err)
@@ -74,6 +76,7 @@ func (s *service) createKey(c *api.Call) (any, error) {
 	return answer, err
 }
 
+// newKey returns the record of a key, with a certificate that the key itself signs, in the form of Google's certificates.
 func (s *service) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*authn.AccountKey, error) {
 	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {
@@ -84,8 +87,9 @@ func (s *service) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (
 		SerialNumber: new(big.Int).SetInt64(from.UnixNano()),
 		Subject:      pkix.Name{CommonName: account.UniqueId},
 		NotBefore:    from,
-		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
+		// As on Google Cloud, a key does not expire.
+		NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {

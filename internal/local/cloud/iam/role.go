@@ -49,6 +49,7 @@ func checkRoleFields(role *iam.Role) error {
 	return nil
 }
 
+// createRole creates a custom role. The ID of a deleted role stays reserved for the time roleNameKept.
 func (s *service) createRole(c *api.Call) (any, error) {
 	var request iam.CreateRoleRequest
 	if err := c.Decode(&request); err != nil {
@@ -156,6 +157,8 @@ func (s *service) listRoles(c *api.Call) (any, error) {
 	return answer, err
 }
 
+// patchRole changes the fields in the mask. Without a mask, it changes the title, the description and the permissions, and the
+// stage only if the request has one.
 func (s *service) patchRole(c *api.Call) (any, error) {
 	var wanted iam.Role
 	if err := c.Decode(&wanted); err != nil {

@@ -34,6 +34,8 @@ func (s *service) updateInstance(c *api.Call) (any, error) {
 	})
 }
 
+// changeInstance changes an instance that runs. apply merges the request into the old instance. Like Cloud SQL, it rejects a
+// change while another operation is in progress.
 func (s *service) changeInstance(c *api.Call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
 	wanted := map[string]any{}
 	if err := c.Decode(&wanted); err != nil {

@@ -29,6 +29,7 @@ func (s *service) insertDatabase(c *api.Call) (any, error) {
 	if db.Charset == "" && db.Collation == "" {
 		db.Charset, db.Collation = on.family().Charset, on.family().Collation
 	}
+	// As for users, the claim precedes the change of the server, so that no database is ever without an owner.
 	claimed, err := s.claim(c, on, databaseKind, db.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
@@ -128,6 +129,7 @@ func (s *service) updateDatabase(c *api.Call) (any, error) {
 	if _, err := s.database(c, on, eng); err != nil {
 		return nil, err
 	}
+	// A database from an earlier version of the emulator has no owner. The first caller that changes it becomes the owner.
 	if _, err := s.claim(c, on, databaseKind, db.Name, http.StatusForbidden); err != nil {
 		return nil, err
 	}

@@ -60,6 +60,8 @@ func operationInProgress() *api.Error {
 		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
 }
 
+// insertInstance stores a new instance and its operation in one transaction, and starts the server in the background: after a
+// kill, the next start of the emulator resumes the operation.
 func (s *service) insertInstance(c *api.Call) (any, error) {
 	wanted := &sqladmin.DatabaseInstance{}
 	if err := c.Decode(wanted); err != nil {

@@ -52,6 +52,8 @@ func (s *service) insertUser(c *api.Call) (any, error) {
 	if eng.Owns(user) {
 		return nil, api.LegacyInvalid("Invalid request: The users of the host %s belong to the server.", user.Host)
 	}
+	// The claim precedes the change of the server: a kill in between leaves an owner without a user, which the owner's next call
+	// repairs, and never a user without an owner: another team could take such a user over.
 	claimed, err := s.claim(c, on, userKind, user.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
@@ -87,6 +89,7 @@ func findUser(c *api.Call, eng engine.Engine, name, host string) (engine.User, e
 	return users[at], nil
 }
 
+// shownUser returns a user in the API's form, which contains no password.
 func shownUser(on *instance, user engine.User) *sqladmin.User {
 	return &sqladmin.User{
 		Kind:     "sql#user",
@@ -128,6 +131,7 @@ func (s *service) listUsers(c *api.Call) (any, error) {
 	return answer, nil
 }
 
+// updateUser sets the password of a user. A request without a password keeps the old one.
 func (s *service) updateUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.Decode(&wanted); err != nil {
@@ -148,6 +152,7 @@ func (s *service) updateUser(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A user from an earlier version of the emulator has no owner. The first caller that changes the user becomes the owner.
 	if _, err := s.claim(c, on, userKind, user.Name, http.StatusForbidden); err != nil {
 		return nil, err
 	}
@@ -165,6 +170,7 @@ func (s *service) updateUser(c *api.Call) (any, error) {
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
+// deleteUser drops a user. The name keeps its owner while another user has the same name with another host.
 func (s *service) deleteUser(c *api.Call) (any, error) {
 	query := c.Request.URL.Query()
 	on, eng, unlock, err := s.engine(c)

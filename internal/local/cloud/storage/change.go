@@ -20,6 +20,8 @@ func (s *service) updateObject(c *api.Call) (any, error) {
 	return s.changeObject(c, func(_, wanted map[string]any) map[string]any { return wanted })
 }
 
+// changeObject changes the metadata of an object, and never its content. apply merges the request into the old metadata. The
+// preconditions and the change share one transaction, so that two clients cannot overwrite each other's change.
 func (s *service) changeObject(c *api.Call, apply func(old, wanted map[string]any) map[string]any) (any, error) {
 	wanted := map[string]any{}
 	if err := c.Decode(&wanted); err != nil {

@@ -79,11 +79,12 @@ func copiedMetadata(source, given *storage.Object) *storage.Object {
 			StorageClass: given.StorageClass,
 		}
 	}
+	// The checksums belong to the content, so commitObject computes them again.
 	wanted.ComponentCount, wanted.Crc32c, wanted.Md5Hash = source.ComponentCount, "", ""
 	return &wanted
 }
 
-// copyContent links the content of an object under a new blob name.
+// copyContent links the content of an object under a new blob name. Contents never change, so a link is a copy.
 func (s *service) copyContent(source *object) (blobs.Blob, error) {
 	id, err := s.blobs.Link(source.Blob)
 	if errors.Is(err, fs.ErrNotExist) && s.replaced(source) {

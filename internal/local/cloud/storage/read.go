@@ -112,6 +112,7 @@ func (s *service) replaced(old *object) bool {
 	return err == nil && gone
 }
 
+// sendObject sends the content of an object with the headers of Cloud Storage. Clients verify the content with X-Goog-Hash.
 func sendObject(w http.ResponseWriter, r *http.Request, o *storage.Object, content *os.File) {
 	header := w.Header()
 	for name, value := range map[string]string{

@@ -33,6 +33,8 @@ type upload struct {
 // uploadLifetime is the time for which a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
+// beginOrContinueUpload begins a resumable upload, or continues the one with upload_id. The first request checks the metadata and
+// the permission, before the client sends any content.
 func (s *service) beginOrContinueUpload(c *api.Call) (any, error) {
 	if c.Request.URL.Query().Get("upload_id") != "" {
 		return s.continueUpload(c)
@@ -156,6 +158,8 @@ func (u *upload) incomplete() http.Handler {
 	})
 }
 
+// finishUpload creates the object from the received content. It applies the preconditions of the first request, as Cloud Storage
+// does, and stores the object and the end of the upload in one transaction, so that a repeated last request gets the object.
 func (s *service) finishUpload(c *api.Call, u *upload) (any, error) {
 	query, err := url.ParseQuery(u.Query)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// Erase removes all data of a stopped control plane, also the persistent volumes, whose objects are part of the data. An
+// Erase removes all data of a stopped control plane, including the persistent volumes, whose objects are part of the data. An
 // interrupted Erase has removed either all data or none.
 func Erase(h home.Home) error {
 	err := FinishErase(h)

@@ -18,6 +18,7 @@ func (c *ControlPlane) ensureKeys() error {
 	if err != nil {
 		return err
 	}
+	// etcd trusts an authority of its own. With a shared one, every client of the API server could read and write etcd directly.
 	etcdCA, err := p.ensureCA("etcd-ca")
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ type answer struct {
 	findings   findings
 }
 
-// tell says what of a push Flux applies. If the client asks for it, tell then waits for the result. control extends the
-// deadlines of the request for the wait.
+// tell says which updates of a push Flux applies. If the client passes waitOption, tell then waits for the result. control
+// extends the deadlines of the request for the wait.
 func (a *answer) tell(ctx context.Context, control *http.ResponseController, options []string, updates []update, say func(string)) {
 	if a.findings.syncs == nil {
 		a.findings.syncs = a.Syncs(ctx, a.repository)
@@ -49,7 +49,7 @@ func (a *answer) tell(ctx context.Context, control *http.ResponseController, opt
 	}
 	for _, each := range options {
 		if each != waitOption {
-			line("the server knows no push option %s: it knows `git push -o %s`", terminal.Line(each, 50), waitOption)
+			line("unknown push option %s: the server has only `git push -o %s`", terminal.Line(each, 50), waitOption)
 		}
 	}
 	applied := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
@@ -113,7 +113,7 @@ func (a *answer) describe(each update) []string {
 	what := fmt.Sprintf("commit %.8s of branch %s, folder %s", each.new, branch, strings.Join(slices.Compact(folders), ", "))
 	lines := []string{"Flux applies " + what}
 	if planned {
-		lines[0] = "Flux will apply " + what + ", when the platform team has run `strata up`"
+		lines[0] = "Flux will apply " + what + ", as soon as the platform team has run `strata up`"
 	}
 	result := a.findings.of[each.ref]
 	if result.failure != "" {
@@ -129,11 +129,12 @@ func (a *answer) describe(each update) []string {
 	return lines
 }
 
-// wait waits for the result of an update and says it. It bounds the waiting pushes and the time of each.
+// wait waits for the result of an update, and prints it. It bounds the number of waiting pushes and the time of each, because
+// each holds a connection and a git process.
 func (a *answer) wait(ctx context.Context, control *http.ResponseController, each update, line func(string, ...any)) {
 	release := a.followed.try(a.repository, followsAtOnce)
 	if release == nil {
-		line("%d pushes to this repository wait already: this push does not wait", followsAtOnce)
+		line("%d pushes to this repository already wait for their results: this push does not wait", followsAtOnce)
 		a.pointToStatus(line)
 		return
 	}
@@ -141,13 +142,13 @@ func (a *answer) wait(ctx context.Context, control *http.ResponseController, eac
 	// A little more time than the wait itself, for the last lines.
 	end := time.Now().Add(a.Limits.Follow + a.Limits.Time)
 	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil {
-		line("this connection cannot wait: %v", err)
+		line("the server cannot wait on this connection: %v", err)
 		a.pointToStatus(line)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.Limits.Follow)
 	defer cancel()
-	line("waiting for the result, at most %s; Ctrl-C ends the wait, and not the push", a.Limits.Follow)
+	line("waiting for the result, at most %s; Ctrl-C ends the wait, but not the push", a.Limits.Follow)
 	said := 0
 	line("%s", a.Follow(ctx, a.repository, branchOf(each.ref), each.new, func(text string) {
 		if said++; said <= mostSaid {

@@ -75,7 +75,7 @@ func TestAPushIsAnsweredWithWhatFluxApplies(t *testing.T) {
 		},
 		"a team that the cluster does not have yet": {
 			syncs: []gitserver.Sync{{Branch: "main", Planned: true, Spec: trial.Sync{"path": "./"}}},
-			want:  "Flux will apply commit COMMIT of branch main, folder ./, when the platform team has run `strata up`",
+			want:  "Flux will apply commit COMMIT of branch main, folder ./, as soon as the platform team has run `strata up`",
 		},
 		"a source that follows a tag": {
 			syncs: []gitserver.Sync{{Spec: trial.Sync{"path": "./"}}},
@@ -83,7 +83,7 @@ func TestAPushIsAnsweredWithWhatFluxApplies(t *testing.T) {
 		},
 		"an unknown push option": {
 			push: []string{"-o", "wiat", "main"},
-			want: "Flux applies commit COMMIT of branch main, folder ./\nthe server knows no push option wiat: it knows `git push -o wait`" + points,
+			want: "Flux applies commit COMMIT of branch main, folder ./\nunknown push option wiat: the server has only `git push -o wait`" + points,
 		},
 		"a file name with an escape sequence": {
 			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": listed, "\x1b[2J\u202e.yaml": other},
@@ -168,7 +168,7 @@ func TestAPushWithTheOptionWaitWaitsForItsResult(t *testing.T) {
 	}
 	out := must(t, work, "push", "-o", "wait", s.remote(t, "web", "web"), "main")
 	got := strings.Split(remotes(out), "\n")
-	if len(got) != 63 || got[1] != "waiting for the result, at most 5m0s; Ctrl-C ends the wait, and not the push" || got[2] != `the \x1b[31mStack` || got[62] != "everything is ready" {
+	if len(got) != 63 || got[1] != "waiting for the result, at most 5m0s; Ctrl-C ends the wait, but not the push" || got[2] != `the \x1b[31mStack` || got[62] != "everything is ready" {
 		t.Errorf("%d lines: %q", len(got), got)
 	}
 	if out := must(t, work, "push", "-o", "wait", s.remote(t, "web", "web"), "main:feature"); !strings.Contains(out, "branch feature is not applied") || strings.Contains(out, "waiting") {
@@ -245,7 +245,7 @@ func TestWaitingPushesAreBoundedAndBlockNoOthers(t *testing.T) {
 	}
 	// The third does not wait, and neither do pushes without the option.
 	out, err := push("-o", "wait").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "2 pushes to this repository wait already: this push does not wait") {
+	if err != nil || !strings.Contains(string(out), "2 pushes to this repository already wait for their results: this push does not wait") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := push().CombinedOutput(); err != nil {

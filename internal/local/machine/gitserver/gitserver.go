@@ -6,7 +6,7 @@
 //
 // An account cannot prevent the server from serving others: each account has slots of its own, every request and every
 // git process has a time limit, and a push has bounds. The server checks each push before git accepts it, and rejects
-// one that Flux must not build. It answers an accepted push with what Flux applies and what not, and with the result if
+// one that Flux must not build. The answer to an accepted push says what Flux applies, and contains the result if
 // the client sets the push option "wait".
 package gitserver
 
@@ -46,7 +46,7 @@ type Server struct {
 	// Branch. Set it before the first request.
 	Syncs func(ctx context.Context, repository string) []Sync
 	// Follow waits until Flux has applied a commit of a branch and the team's objects are ready, or until waiting does not
-	// help, and returns the result as one line. It passes what it waits for to say. Nil means that no push can wait. Set it
+	// help, and returns the result as one line. It passes each cause of the wait to say. Nil means that no push can wait. Set it
 	// before the first request.
 	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
 	// StatusCommand is the command that shows the status of the platform, for the answer to a push; empty means none.

@@ -65,7 +65,7 @@ func (s *Server) installHooks() error {
 	return nil
 }
 
-// question is the questions of the hooks about one push. Each hook and the server communicate over two named pipes, so the
+// question passes the questions of the hooks about one push to the server, and the server's answers to the hooks. Each hook and the server communicate over two named pipes, so the
 // hooks need only a shell.
 type question struct {
 	folder          string
@@ -121,7 +121,7 @@ type update struct{ old, new, ref string }
 func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
 
 // errBroken means that the hook and the server disagree about the format.
-var errBroken = errors.New("the hook sent a line that is no update")
+var errBroken = errors.New("the hook sent a line that is not an update")
 
 // answer reads the proposal and writes the problems that judge finds. close ends answer for a push that never runs the
 // hook.

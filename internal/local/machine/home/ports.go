@@ -118,7 +118,7 @@ func freePort(taken map[int]bool) (int, error) {
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("tried %d ports, and none is free", portTries)
+	return 0, fmt.Errorf("none of %d tried ports of 127.0.0.1 is free: end programs that listen there", portTries)
 }
 
 // outgoingPorts returns the lowest port of the kernel's range for outgoing connections (ip(7), ip_local_port_range).

@@ -40,6 +40,7 @@ type router struct {
 // backendKey is the key of a request's backend in its context.
 type backendKey struct{}
 
+// newRouter returns a router without any rule. It proxies with the Host header of the client, because backends choose a site by it.
 func newRouter(o Options, certificate func(types.NamespacedName) (cert, key []byte, err error), page func(types.NamespacedName) *backend,
 	isNamespace func(name string) bool,
 ) *router {

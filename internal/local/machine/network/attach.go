@@ -64,7 +64,7 @@ type link struct {
 
 // Attach connects a pod through the gateway's end of its link, whose frames have Ethernet headers: link.Open returns it
 // for a packet socket. The pod's default route goes over the link, to any address. The gateway owns the endpoint until
-// Detach, also if Attach fails.
+// Detach, even if Attach fails.
 func (g *Gateway) Attach(ctx context.Context, pod Pod, endpoint stack.LinkEndpoint) error {
 	fail := func(err error) error {
 		endpoint.Attach(nil)
@@ -78,7 +78,7 @@ func (g *Gateway) Attach(ctx context.Context, pod Pod, endpoint stack.LinkEndpoi
 		return fail(fmt.Errorf("its address %s is no free address in the pods' range %s", pod.IP, g.options.Pods))
 	}
 	if len(pod.MAC) != header.EthernetAddressSize || pod.MAC[0]&1 != 0 || pod.MAC.String() == g.options.MAC.String() {
-		return fail(fmt.Errorf("its link address %q is no unicast Ethernet address of its own", pod.MAC))
+		return fail(fmt.Errorf("its link address %q is not a unicast Ethernet address of its own", pod.MAC))
 	}
 	l := &link{gateway: g, pod: pod, datagrams: map[*datagram]struct{}{}, stack: stack.New(stack.Options{
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
@@ -121,6 +121,7 @@ func (g *Gateway) Detach(namespace, name string) {
 	}
 }
 
+// remove detaches a link, ends its connections, and waits for their end. A second call for the same link does nothing.
 func (g *Gateway) remove(l *link) {
 	g.mu.Lock()
 	if g.links[l.pod.IP] == l {

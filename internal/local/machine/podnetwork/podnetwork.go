@@ -61,6 +61,8 @@ func Start(ctx context.Context, o Options) (*Network, error) {
 	return n, nil
 }
 
+// start starts the network. It waits for the first list of the cluster's objects, because a gateway without NetworkPolicies would
+// allow connections that a policy denies.
 func start(ctx context.Context, o Options) (*Network, error) {
 	config := o.Plane.AdminConfig()
 	client, err := kubernetes.NewForConfig(config)

@@ -89,6 +89,7 @@ func (c *client) do(ctx context.Context, r request, result any) ([]*os.File, err
 	if err != nil {
 		return nil, fmt.Errorf("encode the request %s: %w", r.method, err)
 	}
+	// With room for the response, so that receive never waits for this call: it serves all others, too.
 	answer := make(chan response, 1)
 	c.mu.Lock()
 	if c.ended {
@@ -109,6 +110,7 @@ func (c *client) do(ctx context.Context, r request, result any) ([]*os.File, err
 	case a := <-answer:
 		return finish(a, result)
 	case <-ctx.Done():
+		// The helper process still handles the request: the result, such as a started container, would stay unused.
 		go func() {
 			a := <-answer
 			protocol.CloseAll(a.files)

@@ -88,7 +88,7 @@ func (p *Pod) Stats(ctx context.Context) (spec.Stats, error) {
 }
 
 // Remove kills all containers and removes the pod. Its processes have ended when Remove returns nil. Remove succeeds if the pod
-// does not exist, also when the host has ended.
+// does not exist, even when the host has ended.
 func (p *Pod) Remove(ctx context.Context) error {
 	err := p.client.call(ctx, protocol.RemovePod, protocol.PodRef{Pod: p.id}, nil)
 	var failure *protocol.Failure

@@ -172,7 +172,8 @@ func (c *Client) Stop(ctx context.Context) error {
 		case <-patience:
 			holder := c.home.Holder()
 			if killed {
-				return fmt.Errorf("stop the supervisor: pid %d does not end: end it by hand; its log is %s", holder, c.home.Log(Command))
+				// SIGKILL has no effect on a process that waits for the kernel, such as for a disk that does not answer.
+				return fmt.Errorf("stop the supervisor: pid %d does not end after SIGKILL: wait for its end, or restart the machine; its log is %s", holder, c.home.Log(Command))
 			}
 			if err := kill(holder); err != nil {
 				return fmt.Errorf("stop the supervisor: end pid %d, which hangs: %w", holder, err)

@@ -171,7 +171,7 @@ func pet() frame.Resource {
 	}
 }
 
-// petWords returns n words: adverbs, then an adjective, then an animal.
+// petWords returns n words: adverbs, then an adjective, then an animal. The lists are shorter than the official provider's.
 func petWords(n int) []string {
 	adverbs := strings.Fields("boldly calmly deeply fairly gladly highly kindly lately mostly neatly purely quietly rarely surely truly vastly")
 	adjectives := strings.Fields("able brave calm deep eager fair glad humble ideal jolly keen loyal merry noble proud quick ready solid tidy wise")

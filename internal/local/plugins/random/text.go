@@ -20,7 +20,7 @@ const (
 
 	// bcryptLimit is the number of bytes of a password that bcrypt can hash.
 	bcryptLimit = 72
-	// passwordID is the ID of every password. An ID is not secret, so that it must not contain the password.
+	// passwordID is the ID of every password. An ID is not secret, so it must not contain the password.
 	passwordID = "none"
 )
 
@@ -105,6 +105,8 @@ func randomString() frame.Resource {
 	}
 }
 
+// passwordOf returns the state of a password with its hash. bcrypt rejects longer passwords than bcryptLimit, so the hash covers
+// only the beginning of such a password.
 func passwordOf(args textArgs, result string) (passwordState, error) {
 	hash, err := bcrypt.GenerateFromPassword([]byte(result[:min(len(result), bcryptLimit)]), bcrypt.DefaultCost)
 	if err != nil {
@@ -185,6 +187,7 @@ func text(args textArgs) (string, error) {
 		}
 	}
 	result = append(result, choose(all.String(), args.Length-len(result))...)
+	// Without the shuffle, the class of the first characters would be known.
 	for i := len(result) - 1; i > 0; i-- {
 		j := below(i + 1)
 		result[i], result[j] = result[j], result[i]

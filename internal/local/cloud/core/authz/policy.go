@@ -57,6 +57,8 @@ func WritePolicy(tx *bbolt.Tx, key string, policy *crm.Policy) error {
 	return store.Put(tx, Policies, key, policy)
 }
 
+// mergeBindings returns one binding for each role and condition, sorted, with each member once: the form in which Google Cloud
+// returns a policy, whatever form a client has sent.
 func mergeBindings(bindings []*crm.Binding) []*crm.Binding {
 	merged := map[string]*crm.Binding{}
 	for _, binding := range bindings {

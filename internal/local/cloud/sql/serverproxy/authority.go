@@ -78,6 +78,8 @@ func NewAuthorities(now time.Time) (*Authorities, error) {
 // dnQualifier is the object identifier of the attribute that makes the names of authorities unique (RFC 4519, 2.8).
 var dnQualifier = asn1.ObjectIdentifier{2, 5, 4, 46}
 
+// newAuthority returns a new certificate authority. The qualifier makes its name unique: the authorities of all instances have the
+// same common names.
 func newAuthority(name string, now time.Time) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -61,6 +61,7 @@ func Find(tx *bbolt.Tx, name string) (*Bucket, error) {
 	return found, err
 }
 
+// insertBucket creates a bucket with its policy. As on Google Cloud, all projects share the names of buckets.
 func (s *service) insertBucket(c *api.Call) (any, error) {
 	wanted := &storage.Bucket{}
 	if err := c.Decode(wanted); err != nil {
@@ -161,6 +162,8 @@ func (s *service) updateBucket(c *api.Call) (any, error) {
 	})
 }
 
+// changeBucket changes a bucket. apply merges the request into the old bucket. The preconditions and the change share one
+// transaction, so that two clients cannot overwrite each other's change.
 func (s *service) changeBucket(c *api.Call, apply func(*storage.Bucket, map[string]any) (*storage.Bucket, error)) (any, error) {
 	wanted := map[string]any{}
 	if err := c.Decode(&wanted); err != nil {

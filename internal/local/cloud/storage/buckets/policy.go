@@ -43,6 +43,7 @@ func newBucketPolicy(project string) *crm.Policy {
 }
 
 func (s *service) getBucketPolicy(c *api.Call) (any, error) {
+	// A client that does not support conditions asks for no version, and gets a policy without conditions.
 	version := int64(1)
 	if text := c.Request.URL.Query().Get("optionsRequestedPolicyVersion"); text != "" {
 		var err error

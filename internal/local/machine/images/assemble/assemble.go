@@ -104,6 +104,7 @@ func (p Program) open() (io.ReadCloser, error) {
 	return reader, nil
 }
 
+// write writes the only layer of the image. Its entries have no time, so that the same program always gives the same image.
 func (p Program) write(to io.Writer, program io.Reader, size int64) error {
 	archive := tar.NewWriter(to)
 	add := func(kind byte, name string, mode int64, uid int, size int64, content io.Reader) error {

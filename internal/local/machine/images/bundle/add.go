@@ -43,6 +43,7 @@ func add(ctx context.Context, s *store.Store, r io.Reader, name string, size int
 	if err := s.Space("bundle", size); err != nil {
 		return err
 	}
+	// The digest of the content is known at its end, so the blob gets its name only in Commit.
 	file, err := s.Take(ctx, "import-"+strings.ToLower(rand.Text()))
 	if err != nil {
 		return err

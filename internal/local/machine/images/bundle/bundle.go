@@ -82,7 +82,7 @@ func small(archive *tar.Writer, name string, content []byte) error {
 	return err
 }
 
-// blob writes a blob. The store may lack manifests of other platforms, which are left out.
+// blob writes a blob. If the store does not contain the manifest of another platform, blob omits it.
 func blob(archive *tar.Writer, s *store.Store, d v1.Descriptor) error {
 	file, err := s.Blob(d.Digest)
 	if fault.Of(err) == fault.NotFound && (d.MediaType.IsImage() || d.MediaType.IsIndex()) {

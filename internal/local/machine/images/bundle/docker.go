@@ -14,13 +14,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
-// Docker reads the only image of an archive in the older format of docker save, which podman save writes by default. It
-// compresses the layers.
+// Docker reads the only image of an archive in the older format of docker save, which podman save writes by default. The layers
+// of such an archive are not compressed. Docker compresses them, because the store keeps layers as registries serve them.
 func Docker(ctx context.Context, s *store.Store, path string) (Content, error) {
 	image, err := tarball.ImageFromPath(path, nil)
 	if err != nil {
 		return Content{}, broken("it cannot be read as an archive of docker save with one image", err)
 	}
+	// Without a tag, the caller has to name the image.
 	var found Content
 	if manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(path) }); err == nil && len(manifest) == 1 && len(manifest[0].RepoTags) > 0 {
 		parsed, err := pull.Parse(manifest[0].RepoTags[0])

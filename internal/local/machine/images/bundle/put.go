@@ -36,6 +36,7 @@ func Put(ctx context.Context, s *store.Store, reference string, image v1.Image) 
 	if err != nil {
 		return fail(err)
 	}
+	// The manifest follows the content that it names, and the reference below is last, so nobody finds an incomplete image.
 	for _, content := range [][]byte{config, manifest} {
 		digest, size, err := v1.SHA256(bytes.NewReader(content))
 		if err == nil {

@@ -33,7 +33,7 @@ type user struct{ keychain authn.Keychain }
 func (u user) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	found, err := authn.Resolve(context.Background(), u.keychain, target)
 	if err != nil {
-		return nil, fmt.Errorf("Docker's configuration or its credential helper fails for %s: run docker login %s", target.RegistryStr(), target.RegistryStr())
+		return nil, fmt.Errorf("reading the login for %s from Docker's configuration or credential helper failed: run docker login %s", target.RegistryStr(), target.RegistryStr())
 	}
 	return found, nil
 }

@@ -29,7 +29,7 @@ const (
 	largest = 8 << 30
 )
 
-// Builder assembles images. Its methods are safe for concurrent use, also by several processes.
+// Builder assembles images. Its methods are safe for concurrent use, even by several processes.
 type Builder struct {
 	archive archive.Archive
 	cache   string

@@ -133,7 +133,7 @@ func mode(text string, standard fs.FileMode) (fs.FileMode, error) {
 	}
 	bits, err := strconv.ParseUint(text, 8, 12)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no mode such as \"0755\"", text)
+		return 0, fmt.Errorf("%q is not a mode, such as \"0755\"", text)
 	}
 	return fs.FileMode(bits), nil
 }

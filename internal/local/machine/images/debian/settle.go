@@ -10,8 +10,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/debian/tree"
 )
 
-// settle does what the scripts of packages do for nearly every image: it creates the users of base-passwd, the list of
-// certificates of ca-certificates, and dpkg's status file, from which scanners read the versions.
+// settle replaces those scripts of packages that nearly every image needs, because an assembly runs no program of a package. It
+// creates the users of base-passwd, the list of certificates of ca-certificates, and dpkg's status file, from which scanners
+// read the versions.
 func settle(t *tree.Tree, p plan, status string) error {
 	write := func(name, content string) error {
 		return t.Write(tree.File{Name: name, Mode: 0o644, Modified: p.lock.Date}, content)
@@ -54,7 +55,7 @@ func certificates(t *tree.Tree) (string, error) {
 	return list.String(), nil
 }
 
-// apply does the steps of the recipe.
+// apply performs the steps of the recipe: copies first, because a recipe may then remove or replace the originals.
 func (r *Recipe) apply(t *tree.Tree, date time.Time) error {
 	for _, c := range r.Copy {
 		if err := t.Copy(c.From, c.To); err != nil {
@@ -88,6 +89,7 @@ func (r *Recipe) apply(t *tree.Tree, date time.Time) error {
 			return err
 		}
 	}
+	// In a fixed order, so that the same recipe always gives the same image.
 	var links []string
 	for name := range r.Links {
 		links = append(links, name)

@@ -1,4 +1,4 @@
-// Package desk does what the platform engineer's commands do with the images of a home: push, pull, list, remove, and move
+// Package desk implements the platform engineer's operations on the images of a home: push, pull, list, remove, and move
 // them between machines. It works on the folder of the images, with and without a running platform.
 package desk
 
@@ -41,7 +41,7 @@ func Open(dir string, progress func(pull.Event)) (*Desk, error) {
 
 // Image describes an image in the home.
 type Image struct {
-	// Reference is what a Deployment names.
+	// Reference is the name of the image in a Deployment.
 	Reference string `json:"reference"`
 	// Digest is that of the manifest.
 	Digest string `json:"digest"`

@@ -100,7 +100,7 @@ func (d *Desk) size(target v1.Descriptor) (int64, error) {
 }
 
 // Remove removes references, and then the content that nothing needs. Running pods keep their images. A missing reference is
-// an error of kind NotFound. Content that is younger than an hour goes with a later garbage collection.
+// an error of kind NotFound. A later garbage collection removes content that is younger than an hour.
 func (d *Desk) Remove(ctx context.Context, references ...string) (store.Collected, error) {
 	s := d.images.Store()
 	var names []string
@@ -133,8 +133,8 @@ func (d *Desk) tagged(repository name.Repository, digest v1.Hash, except []strin
 	})
 }
 
-// Bundle writes images to a file for a machine without network, and returns them. It pulls those that the home lacks, or whose
-// layers it lacks.
+// Bundle writes images to a file for a machine without network, and returns them. It pulls an image if the home does not contain
+// the image or its layers.
 func (d *Desk) Bundle(ctx context.Context, path string, references ...string) ([]Image, error) {
 	var names []string
 	for _, reference := range references {

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/unpack"
 )
 
-// Puller pulls images into one store. Its methods are safe for concurrent use, also by several processes with the same store.
+// Puller pulls images into one store. Its methods are safe for concurrent use, even by several processes with the same store.
 type Puller struct {
 	Store *store.Store
 	// Compressed bounds the layers of an image before decompression, in bytes. Zero means no limit.
@@ -25,7 +25,7 @@ type Puller struct {
 	Unpacked unpack.Limits
 	// Home is the registry that the store serves itself, such as "localhost:5000": its images need no download. It may be empty.
 	Home string
-	// Fresh asks the registry also for a digest that the store contains, so that the registry checks the credentials.
+	// Fresh asks the registry even for a digest that the store contains, so that the registry checks the credentials.
 	Fresh bool
 	// Layers brings the layers of an image into the store even if the image is unpacked already, for a bundle.
 	Layers bool

@@ -147,13 +147,15 @@ func (c *call) putManifest() error {
 	if _, err := c.store.Put(c.Context(), content); err != nil {
 		return err
 	}
-	// Time passes between the push and the first pod of an image without a tag.
+	// Time passes between the push and the first pod of an image without a tag. The second reference, by digest, keeps the image
+	// when a later push moves the tag.
 	pushed := store.Marks{Pinned: true, Used: time.Now()}
 	if err := c.store.Refer(c.Context(),
 		store.Reference{Name: reference.Name(), Target: target, Marks: pushed},
 		store.Reference{Name: byDigest.Name(), Target: target, Marks: pushed}); err != nil {
 		return err
 	}
+	// A manifest names these blobs now, so they no longer count as uploads without one.
 	c.mutex.Lock()
 	for _, d := range needed {
 		delete(c.uploaded, c.key(d.Digest))

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
-// Grant is what an account may do.
+// Grant is the set of permissions of an account.
 type Grant struct {
 	// Pull and Push decide on a repository, such as "team-web/app". Nil allows none.
 	Pull, Push func(repository string) bool

@@ -31,8 +31,8 @@ type upload struct {
 	file       *os.File
 	hash       hash.Hash
 	size       int64
-	// used is the time of the last request, and received the bytes so far, also of an unfinished request. The server's mutex
-	// protects both.
+	// used is the time of the last request, and received the number of bytes so far, with those of an unfinished request. The
+	// server's mutex protects both.
 	used     time.Time
 	received int64
 }

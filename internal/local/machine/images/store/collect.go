@@ -25,8 +25,9 @@ type Collected struct {
 }
 
 // Collect removes references that keep rejects, and then all files that no reference and no lease needs. A nil keep keeps all
-// references, and Collect keeps those whose image has a lease. The layers of an image that is unpacked and not pinned are not
-// needed: a sandbox reads the EROFS file, and a pull downloads no layers of an unpacked image. Files younger than grace stay: they belong to pulls and pushes whose reference does not exist yet.
+// references. Collect always keeps references whose image has a lease. Nothing needs the layers of an image that is unpacked and
+// not pinned: a sandbox reads the EROFS file, and a pull downloads no layers of an unpacked image. Files younger than grace stay:
+// they belong to pulls and pushes whose reference does not exist yet.
 func (s *Store) Collect(ctx context.Context, keep func(Reference) bool, grace time.Duration) (Collected, error) {
 	var result Collected
 	if keep != nil {
@@ -109,7 +110,8 @@ func (s *Store) need(target v1.Descriptor, layers bool, visit func(v1.Descriptor
 	return nil
 }
 
-// sweep removes the files of a folder that are not needed and older than grace. It leaves unfinished files that a process has.
+// sweep removes the files of a folder that are not needed and older than grace. It keeps unfinished files that a process has
+// locked, because a download may take longer than grace.
 func (s *Store) sweep(result *Collected, folder string, needed map[string]bool, grace time.Duration) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, folder))
 	if err != nil {

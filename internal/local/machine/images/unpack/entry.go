@@ -34,7 +34,7 @@ func refuse(header *tar.Header, format string, arguments ...any) error {
 // add adds one entry of a layer.
 func (i *Image) add(header *tar.Header, content io.Reader) error {
 	if header.Typeflag == tar.TypeXGlobalHeader {
-		return nil
+		return nil // It describes the archive, and not a file.
 	}
 	i.contents.Entries++
 	if i.limits.Entries > 0 && i.contents.Entries > i.limits.Entries {
@@ -104,7 +104,7 @@ func split(name string) []string {
 	return parts
 }
 
-// node returns the node that a header describes, or nil for a device node, which is dropped.
+// node returns the node that a header describes, or nil for a device node: a sandbox gives a container no devices of images.
 func (i *Image) node(header *tar.Header, content io.Reader) (*erofs.Node, error) {
 	node := &erofs.Node{}
 	switch header.Typeflag {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// ttl of records, in seconds, also of missing ones. It is CoreDNS's default: a client that caches sees changes of a
+	// ttl of records, in seconds, including missing ones. It is CoreDNS's default: a client that caches sees changes of a
 	// Service within this time.
 	ttl = 5
 	// smallest is the size, in bytes, of the UDP answers that every client accepts (RFC 1035), and largest the limit for

@@ -36,6 +36,8 @@ func Host(file string) Upstream {
 	}
 }
 
+// nameservers returns the resolvers in a file in the format of resolv.conf(5). It ignores other lines, and addresses that it
+// cannot parse.
 func nameservers(file string) ([]netip.AddrPort, error) {
 	f, err := os.Open(file)
 	if err != nil {

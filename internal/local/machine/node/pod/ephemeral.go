@@ -20,7 +20,7 @@ type ephemerals struct {
 	group sync.WaitGroup
 }
 
-// everyone returns all containers of the pod, also the ephemeral ones.
+// everyone returns all containers of the pod, including the ephemeral ones.
 func (p *Pod) everyone() []*container {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -77,6 +77,7 @@ func (p Prober) client(ctx context.Context, get *corev1.HTTPGetAction) *http.Cli
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
 			DialContext: func(context.Context, string, string) (net.Conn, error) { return p.dial(ctx, get.Host, get.Port) },
 		},
+		// The status of a redirect is a success already, and its target may be another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

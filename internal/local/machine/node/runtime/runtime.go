@@ -97,7 +97,7 @@ type Container struct {
 	Pod
 	// Spec is the container's spec when the pod was created. Its image may have changed since.
 	Spec *corev1.Container
-	// Init is true for an init container, also for a sidecar.
+	// Init is true for an init container, including a sidecar.
 	Init bool
 	// Target is the name of the container whose processes an ephemeral container sees. Empty means its own only.
 	Target string

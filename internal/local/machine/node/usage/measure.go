@@ -15,13 +15,13 @@ const deepest = 200
 // errDeep means that a volume has more nested folders than deepest.
 var errDeep = fmt.Errorf("folders are nested deeper than %d", deepest)
 
-// used is what a folder uses of its disk.
+// used is the disk space in bytes, and the number of files, of a folder.
 type used struct {
 	bytes, files int64
 }
 
-// measure returns what a folder and everything in it use. Programs may change the folder meanwhile: measure follows no links,
-// so it stays in the folder.
+// measure returns the use of a folder, with everything in it. Programs may change the folder meanwhile. measure follows no links,
+// so no change makes it leave the folder.
 func measure(dir string) (used, error) {
 	folder, err := openFolder(unix.AT_FDCWD, dir)
 	if err != nil {

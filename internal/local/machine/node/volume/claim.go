@@ -64,7 +64,7 @@ func (v *Volumes) keeps() error {
 }
 
 // find finds the folder of the volume of a claim. It trusts only the folder's own record of the namespace: it ignores the
-// path in the PersistentVolume object, and mounts no volumes of others.
+// path in the PersistentVolume object, and mounts no volume of another namespace.
 func (v *Volumes) find(ctx context.Context, volume *corev1.Volume) (claimed, error) {
 	pod, core := v.pod.Pod(), v.pod.Client.CoreV1()
 	name, readOnly := pod.Name+"-"+volume.Name, false

@@ -117,7 +117,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) dial(address string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %q: it is no IP address with a port: use a Service with an address", address)
+		return nil, fmt.Errorf("connect to %q: it is not an IP address with a port: use a Service with an address", address)
 	}
 	node, err := h.Node()
 	if err != nil {

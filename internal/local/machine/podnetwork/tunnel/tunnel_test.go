@@ -138,7 +138,7 @@ func TestTheTunnelLeadsToPodsAndTheNodeOnly(t *testing.T) {
 		"the node's API":                 {node.String(), "the node read hello"},
 		"another port of this machine":   {other.String(), "502 no pod; has this address"},
 		"the node under a mapped name":   {fmt.Sprintf("[::ffff:127.0.0.1]:%d", node.Port()), "502 no pod; has this address"},
-		"a name":                         {"localhost:80", `502 connect to "localhost:80": it is no IP address with a port: use a Service with an address`},
+		"a name":                         {"localhost:80", `502 connect to "localhost:80": it is not an IP address with a port: use a Service with an address`},
 		"another address of the outside": {"192.0.2.1:80", "502 no pod; has this address"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (p Pod) namespaces(processes string) []namespace {
 	return namespaces
 }
 
-// memory returns the pod's memory file systems, also the one for /dev/shm.
+// memory returns the pod's memory file systems, including the one for /dev/shm.
 func (p Pod) memory() []spec.Memory {
 	if slices.ContainsFunc(p.Memory, func(m spec.Memory) bool { return m.Name == spec.SharedMemory }) {
 		return p.Memory
@@ -141,6 +141,8 @@ func size(bytes int64) []string {
 	return []string{"size=" + strconv.FormatInt(bytes, 10)}
 }
 
+// mount returns a mount in the form of the OCI runtime specification. Sources on this machine must be folders or regular files:
+// a device or a socket would give the container access to more than the file.
 func (p Pod) mount(m spec.Mount) (mount, error) {
 	access := "rw"
 	if m.ReadOnly {

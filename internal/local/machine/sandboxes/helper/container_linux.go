@@ -94,6 +94,7 @@ func (p *pod) add(description spec.Container) (*container, error) {
 	return c, nil
 }
 
+// run creates the container with runsc and starts its program. It returns the program's terminal, if it has one.
 func (p *pod) run(ctx context.Context, c *container, description spec.Container, streams [3]*os.File) (terminal *os.File, err error) {
 	dir := filepath.Join(bundleFolder, c.id)
 	defer unpin(dir) // The container has copies of the mounts when it has started.

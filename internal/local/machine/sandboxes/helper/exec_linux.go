@@ -113,7 +113,8 @@ func (p *pod) running() map[string]*container {
 	return found
 }
 
-// used returns the memory of all containers in bytes.
+// used returns the memory of all containers in bytes. gVisor keeps it in one file in memory. The blocks of this file, which
+// stat(2) counts in units of 512 bytes, are the memory in use.
 func (p *pod) used() (int64, error) {
 	var info unix.Stat_t
 	if err := unix.Fstat(int(p.memory.Fd()), &info); err != nil {

@@ -40,6 +40,7 @@ func Serve(connection *os.File) error {
 		if err != nil {
 			return err
 		}
+		// Concurrently, because some requests wait for the end of a pod or a process.
 		go s.answer(m, files)
 	}
 }
@@ -142,7 +143,7 @@ func (s *server) onProcess(m protocol.Message, f func(*pod, protocol.ProcessRef)
 	})
 }
 
-// unsupportedError means that the system does not permit what every sandbox needs.
+// unsupportedError means that the system forbids a call that every sandbox needs, so no sandbox can run here.
 type unsupportedError struct{ error }
 
 // platforms are gVisor's platforms, the fastest first. The second one works where seccomp's notifications do not.

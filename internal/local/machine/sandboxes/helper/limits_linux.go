@@ -33,6 +33,8 @@ func (p *pod) watchLimits() {
 	}
 }
 
+// enforceMemory kills the containers that exceed their memory limit. It asks the sandbox about each container only when all
+// containers together exceed the smallest limit, because such a call costs far more than the look at the total.
 func (p *pod) enforceMemory() {
 	limited := p.running()
 	var smallest int64

@@ -83,6 +83,8 @@ func (s *server) createPod(ctx context.Context, description spec.Pod) (any, *os.
 	return nil, gateway, nil
 }
 
+// create creates the network namespace and the sandbox, and starts the sandbox without a container. It returns the gateway's end
+// of the pod's link. After an error, nothing of the sandbox is left.
 func (p *pod) create(ctx context.Context) (gateway *os.File, err error) {
 	ns, err := link.New(p.Pod.Pod.Network)
 	if err != nil {

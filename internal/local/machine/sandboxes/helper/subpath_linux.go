@@ -84,7 +84,7 @@ func pin(root, path, place string, keepsOwners bool) error {
 }
 
 // beneath opens a path beneath a folder. The kernel resolves the path: it returns an error for a link that leads out of the
-// folder, also if somebody changes the folders at the same time (openat2(2)).
+// folder, even if somebody changes the folders at the same time (openat2(2)).
 func beneath(folder int, path string, flags, resolve uint64) (int, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV}
 	for {

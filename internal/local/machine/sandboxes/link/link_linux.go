@@ -64,6 +64,8 @@ func (ns *Namespace) Close() {
 	}
 }
 
+// create moves the calling thread into a new network namespace, and creates the devices there. Without a network, the namespace has
+// only a loopback device.
 func (ns *Namespace) create(network spec.Network) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return err

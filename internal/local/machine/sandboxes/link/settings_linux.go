@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settings changes the devices of the calling thread's network namespace (netdevice(7)).
+// settings changes the devices of the calling thread's network namespace (netdevice(7)). It makes the calls itself, because the
+// program ip may be missing on the machine.
 type settings struct{ fd int }
 
 func newSettings() (settings, error) {
@@ -67,7 +68,7 @@ func (s settings) setAddress(device string, address netip.Prefix) error {
 	return nil
 }
 
-// hardware is a struct ifreq with a hardware address.
+// hardware is a struct ifreq with a hardware address, which unix.Ifreq does not support.
 type hardware struct {
 	name    [unix.IFNAMSIZ]byte
 	family  uint16

@@ -28,7 +28,8 @@ var (
 	hint       = regexp.MustCompile(`^dev\.gvisor\.spec\.mount\.[a-z0-9-]{1,63}\.(source|type|share|options)$`)
 )
 
-// Validate returns every problem of the pod in one error, or nil.
+// Validate returns every problem of the pod in one error, or nil. Both ends of the protocol call it: the helper process must not
+// rely on the checks of the process that sends the description.
 func (p Pod) Validate() error {
 	var problems []error
 	if !id.MatchString(p.ID) {

@@ -40,7 +40,8 @@ func (r ByPath) order(path string, live, known property.Value) property.Value {
 	}
 }
 
-// Fill returns the inputs with the missing computed inputs taken from live, the service's state.
+// Fill returns the inputs with the missing computed inputs taken from live, the service's state. Otherwise an input that the
+// program leaves to the service would look like a removal at the next run.
 func (r ByPath) Fill(inputs, live property.Value) property.Value {
 	return r.fill("", inputs, live)
 }
@@ -71,7 +72,8 @@ func (r ByPath) fill(path string, inputs, live property.Value) property.Value {
 	}
 }
 
-// Respell returns live with each string replaced by that of known if both mean the same.
+// Respell returns live with each string replaced by that of known if both mean the same, so that a refresh does not show another
+// spelling as a change.
 func (r ByPath) Respell(live, known property.Value) property.Value {
 	return r.respell("", live, known)
 }

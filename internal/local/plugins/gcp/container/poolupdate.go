@@ -16,6 +16,7 @@ func (g provider) changePool(ctx context.Context, id string, limit time.Duration
 	if err != nil {
 		return err
 	}
+	// After the first error, call does nothing: err is then the result.
 	call := func(changed bool, start func(*container.ProjectsLocationsClustersService) (*container.Operation, error)) {
 		if err == nil && changed {
 			err = g.clusterCall(ctx, parts["project"], parts["location"], limit, func(svc *container.Service) (*container.Operation, error) {
@@ -32,6 +33,7 @@ func (g provider) changePool(ctx context.Context, id string, limit time.Duration
 	}
 	wanted := enabledAutoscaling(a.Autoscaling)
 	if wanted == nil {
+		// JSON omits false unless it is forced, and the API would leave autoscaling on.
 		wanted = &container.NodePoolAutoscaling{ForceSendFields: []string{"Enabled"}}
 	}
 	clusterUpdate(core.Differ(a.Autoscaling, old.Autoscaling), &container.ClusterUpdate{DesiredNodePoolAutoscaling: wanted})

@@ -90,6 +90,8 @@ func (of Target) setBinding(ctx context.Context, r bindingRequest) (string, bind
 	return id, state, nil
 }
 
+// readBinding reads the members of a role. An import ID names a condition by its title only, so an import looks for the condition in
+// the policy.
 func (of Target) readBinding(ctx context.Context, r bindingRequest) (string, bindingState, error) {
 	args, title := r.Args, ""
 	if r.Importing {

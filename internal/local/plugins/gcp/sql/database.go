@@ -73,7 +73,7 @@ func Database(p *core.Provider) frame.Resource {
 				}
 				state, err := g.liveDatabase(ctx, project, parts["instance"], parts["name"])
 				if r.Importing {
-					state.DeletionPolicy = policyDelete
+					state.DeletionPolicy = policyDelete // The service does not store the property.
 				}
 				return databaseID(state), state, err
 			},
@@ -113,6 +113,7 @@ func (g provider) createDatabase(ctx context.Context, r databaseRequest) (string
 	id := databaseID(state)
 	live, err := g.liveDatabase(ctx, project, r.Args.Instance, r.Args.Name)
 	if err != nil {
+		// The database exists. With the ID, the engine records it in spite of the error, and does not create it again.
 		return id, state, err
 	}
 	return id, live, nil

@@ -94,6 +94,7 @@ func (g provider) readInstance(ctx context.Context, r instanceRequest) (string, 
 	}
 	state, err := g.liveInstance(ctx, project, parts["name"])
 	if err == nil && r.Importing {
+		// The service does not store the property, so an imported instance gets the provider's default.
 		protected := true
 		state.DeletionProtection = &protected
 	}

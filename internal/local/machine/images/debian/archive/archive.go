@@ -1,7 +1,7 @@
 // Package archive reads an archive of Debian: it resolves the packages of an image, pins them in a lock, and downloads them.
 //
 // Nothing trusts the mirror. A lock contains the SHA256 sum of each package, and is part of a repository. An index counts only if
-// the stable release key of its suite, which this package contains, has signed it: so its sums are Debian's, also over HTTP. An
+// the stable release key of its suite, which this package contains, has signed it: so its sums are Debian's, even over HTTP. An
 // old signed index can hide newer versions; it cannot bring in a package that Debian has not released.
 package archive
 
@@ -42,7 +42,7 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("the mirror has no %s %s anymore", e.Package.Name, e.Package.Version)
 }
 
-// Archive is a mirror with a cache. Its methods are safe for concurrent use, also by several processes.
+// Archive is a mirror with a cache. Its methods are safe for concurrent use, even by several processes.
 type Archive struct {
 	// Mirror is the address of the folder that contains dists and pool. If it is empty, only the cache provides packages.
 	Mirror string

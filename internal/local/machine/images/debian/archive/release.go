@@ -26,7 +26,7 @@ func (a *Archive) keyOf(suite string) (openpgp.EntityList, error) {
 	}
 	key, err := fs.ReadFile(from, "keys/"+suite+".gpg")
 	if err != nil {
-		return nil, fmt.Errorf("this program has no key of Debian's suite %q", suite)
+		return nil, fmt.Errorf("this program has no key of Debian's suite %q: correct the suite of the recipe", suite)
 	}
 	ring, err := openpgp.ReadKeyRing(bytes.NewReader(key))
 	if err != nil {

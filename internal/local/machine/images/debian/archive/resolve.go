@@ -24,7 +24,7 @@ func (i *Index) Resolve(names, without []string) ([]Package, error) {
 	for _, name := range names {
 		p := i.packages[name]
 		if p == nil {
-			return nil, fmt.Errorf("suite %s has no package %q", i.Suite, name)
+			return nil, fmt.Errorf("suite %s has no package %q: correct the name in the recipe", i.Suite, name)
 		}
 		if chosen[name] == nil {
 			add(p)

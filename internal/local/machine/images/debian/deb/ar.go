@@ -30,7 +30,7 @@ type members struct {
 func newArchive(r io.Reader) (*members, error) {
 	start := make([]byte, len(magic))
 	if _, err := io.ReadFull(r, start); err != nil || string(start) != magic {
-		return nil, errors.Join(errors.New("it is no ar archive"), err)
+		return nil, errors.Join(errors.New("it is not an ar archive"), err)
 	}
 	return &members{r: r}, nil
 }

@@ -60,7 +60,7 @@ func (t *Tree) replace(name string, added *node) error {
 func (t *Tree) Read(name string) (string, error) {
 	found, err := t.find(name, true)
 	if err == nil && found.kind != regular {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a file")
 	}
 	if err != nil {
 		return "", fmt.Errorf("read %s of the image: %w", name, err)
@@ -131,6 +131,7 @@ func (t *Tree) Copy(from, to string) error {
 // deepest bounds the depth of copied folders, because a link can lead to a parent of itself.
 const deepest = 64
 
+// copied returns a copy of a file or folder. It follows symbolic links, and omits links in a folder that lead nowhere.
 func (t *Tree) copied(from string, depth int) (*node, error) {
 	if depth > deepest {
 		return nil, fmt.Errorf("%s has more than %d folders", from, deepest)

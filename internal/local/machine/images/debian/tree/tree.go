@@ -93,11 +93,11 @@ func (t *Tree) Add(header *tar.Header, content io.Reader) error {
 	case tar.TypeLink:
 		found, err := t.find(header.Linkname, false)
 		if err != nil || found.kind != regular {
-			return fmt.Errorf("entry %q: the hard link's target %q is no file of the image", name, header.Linkname)
+			return fmt.Errorf("entry %q: the hard link's target %q is not a file of the image", name, header.Linkname)
 		}
 		added = found
 	default:
-		return fmt.Errorf("entry %q: files of type %q have no place in an image", name, header.Typeflag)
+		return fmt.Errorf("entry %q: an image cannot contain files of type %q", name, header.Typeflag)
 	}
 	return t.put(name, added)
 }

@@ -43,8 +43,7 @@ func (r *Runtime) pull(ctx context.Context, d runtime.Pod, name string, policy c
 	return pulled{Image: found, lease: lease, err: err}
 }
 
-// pullBy returns an image that the pod's namespace may use.
-
+// pullBy returns an image that the pod's namespace may use. The words of the events are the kubelet's.
 func (r *Runtime) pullBy(ctx context.Context, d runtime.Pod, name string, policy corev1.PullPolicy) (images.Image, error) {
 	view := r.options.Images.For(d.Object.Namespace)
 	if policy != corev1.PullAlways {

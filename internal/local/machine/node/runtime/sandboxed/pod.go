@@ -48,7 +48,7 @@ func (p *pod) enter(ctx context.Context, d runtime.Pod) (netip.Addr, error) {
 			return netip.Addr{}, err
 		}
 	}
-	// The sandbox needs the folders of the volumes, as in the kubelet.
+	// Before the sandbox, as in the kubelet: the sandbox mounts the folders of the volumes.
 	if err := d.Volumes.Prepare(ctx); err != nil {
 		return netip.Addr{}, err
 	}
@@ -198,7 +198,7 @@ func (p *pod) pullAll(ctx context.Context, d runtime.Pod) error {
 	}
 	group.Wait()
 	if declined != nil {
-		return runtime.Declined{Err: fmt.Errorf("its image cannot be had: %w", declined), Later: true}
+		return runtime.Declined{Err: fmt.Errorf("its image is not available: %w", declined), Later: true}
 	}
 	return nil
 }
