@@ -43,9 +43,13 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	buckets, err := newBucketRole(ctx, config, all, protected)
+	if err != nil {
+		return err
+	}
 	tenants := map[string]handoff.BootstrapTenantOutputs{}
 	for _, team := range all {
-		tenant := tenant{config: config, team: team, role: role, pool: cluster.WorkloadPool}
+		tenant := tenant{config: config, team: team, role: role, buckets: buckets, pool: cluster.WorkloadPool}
 		if tenants[team.Name], err = tenant.make(ctx, protected); err != nil {
 			return err
 		}

@@ -19,8 +19,9 @@ import (
 type tenant struct {
 	config Config
 	team   teams.Team
-	// role is the role of the team's account in the project.
-	role *projects.IAMCustomRole
+	// role is the role of the team's account in the project, and buckets that of an entry of the catalogue that creates
+	// buckets; nil if there is no such entry.
+	role, buckets *projects.IAMCustomRole
 	// pool is the Workload Identity pool of the cluster.
 	pool pulumi.StringInput
 }
@@ -28,6 +29,9 @@ type tenant struct {
 func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handoff.BootstrapTenantOutputs, error) {
 	account, err := t.identity(ctx, opts...)
 	if err != nil {
+		return handoff.BootstrapTenantOutputs{}, err
+	}
+	if err := t.grantBuckets(ctx, account, opts...); err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
 	passphrase, err := t.passphrase(ctx, opts...)
@@ -54,7 +58,7 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 	}
 	if t.team.MayDeclare("gcp", "sql") {
 		args.CustomRoles = pulumi.StringMap{"tenant": t.role.Name}
-	} else if !slices.Contains(args.Roles, clientRole) {
+	} else if t.team.Offer == "" && !slices.Contains(args.Roles, clientRole) {
 		args.Roles = append(slices.Clone(args.Roles), clientRole)
 	}
 	if t.config.TenantKeyRotation != "" {

@@ -51,7 +51,7 @@ const (
 
 // Files contains Strata's own entries.
 //
-//go:embed database
+//go:embed bucket database
 var Files embed.FS
 
 // Entry is a kind that teams can order.

@@ -60,7 +60,7 @@ func TestAnEntryIsRefusedWhere(t *testing.T) {
 // TestStratasOwnEntriesAreValid checks the entries that this package contains.
 func TestStratasOwnEntriesAreValid(t *testing.T) {
 	names, err := catalogue.List(catalogue.Files)
-	if err != nil || !slices.Equal(names, []string{"database"}) {
+	if err != nil || !slices.Equal(names, []string{"bucket", "database"}) {
 		t.Fatalf("the entries are %v, error %v", names, err)
 	}
 	for _, name := range names {

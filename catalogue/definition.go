@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,7 +55,6 @@ func (e *Entry) Definition() *apiextensionsv1.CustomResourceDefinition {
 func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 	spec := *e.Spec.DeepCopy()
 	spec.Description = "What to create."
-	spec.Default = raw(map[string]any{})
 	spec.Properties = maps.Clone(spec.Properties)
 	if spec.Properties == nil {
 		spec.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
@@ -62,6 +62,15 @@ func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 	spec.Properties["onDelete"] = apiextensionsv1.JSONSchemaProps{
 		Type: "string", Default: raw(Keep), Enum: []apiextensionsv1.JSON{*raw(Keep), *raw(Delete)},
 		Description: "What happens to the created resources when this order is deleted: keep keeps them, and a later order of the same name gets them back; delete deletes them.",
+	}
+	// A field with a default is never missing, and the default {} of the spec would not fit its own schema.
+	spec.Required = slices.DeleteFunc(spec.Required, func(name string) bool { return spec.Properties[name].Default != nil })
+	var required []string
+	if len(spec.Required) == 0 && len(spec.XValidations) == 0 {
+		spec.Default = raw(map[string]any{})
+	} else {
+		// An order without a spec may break a rule of the whole spec, too.
+		required = []string{"spec"}
 	}
 	text := func(description string) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
@@ -76,7 +85,7 @@ func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 		},
 	}
 	return &apiextensionsv1.JSONSchemaProps{
-		Type: "object", Description: e.Description,
+		Type: "object", Description: e.Description, Required: required,
 		Properties: map[string]apiextensionsv1.JSONSchemaProps{
 			"spec": spec,
 			"status": {

@@ -5,18 +5,20 @@ import (
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/handoff/keys"
 )
 
 // TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
-const TenantName = "strata-context"
+const TenantName = keys.TenantName
 
 // Keys of the Secret: environment variables of a team's Stacks.
 const (
-	KeyBackendURL        = "PULUMI_BACKEND_URL"
-	KeyPassphrase        = "PULUMI_CONFIG_PASSPHRASE"
-	KeyGoogleCredentials = "GOOGLE_CREDENTIALS"
-	KeyGoogleProject     = "GOOGLE_PROJECT"
-	KeyGoogleRegion      = "GOOGLE_REGION"
+	KeyBackendURL        = keys.BackendURL
+	KeyPassphrase        = keys.Passphrase
+	KeyGoogleCredentials = keys.GoogleCredentials
+	KeyGoogleProject     = keys.GoogleProject
+	KeyGoogleRegion      = keys.GoogleRegion
 )
 
 // TenantVersion is the version of the context that layer 2 hands to a team. It increases with every change that a Program
@@ -26,10 +28,10 @@ const TenantVersion = "1"
 // Keys of the ConfigMap: values that a team's Programs may use as configuration.
 const (
 	// KeyVersion holds TenantVersion.
-	KeyVersion  = "handoffVersion"
-	KeyProject  = "project"
-	KeyRegion   = "region"
-	KeyInstance = "instance"
+	KeyVersion  = keys.Version
+	KeyProject  = keys.Project
+	KeyRegion   = keys.Region
+	KeyInstance = keys.Instance
 )
 
 // Tenant is the context that layer 2 hands to a team.

@@ -19,13 +19,19 @@ const (
 type Offer struct {
 	// Name is the name of the entry: of a folder below catalogue/. Required, unique in the file.
 	Name string `json:"name"`
-	// Allow lists the types of resources that the entry's Program may declare, as Team.Allow does; empty means
-	// DefaultAllow.
+	// Allow lists the types of resources that the entry's Program may declare, as Team.Allow does; empty means the types of
+	// Strata's own entry of this name, or DefaultAllow.
 	Allow []string `json:"allow,omitempty"`
 	// PerTeam is the number of orders that each team may have; zero means DefaultPerTeam.
 	PerTeam int `json:"perTeam,omitempty"`
 	// RunTimeout limits a run for an order, as Team.RunTimeout does.
 	RunTimeout string `json:"runTimeout,omitempty"`
+}
+
+// entryTypes are the types of resources that the Programs of Strata's own entries declare, where DefaultAllow does not have
+// them.
+var entryTypes = map[string][]string{
+	"bucket": {"gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"},
 }
 
 // Team returns the team of the platform that an offer's orders run as. It is a team like others: it has a namespace, a
@@ -34,6 +40,9 @@ func (o Offer) Team() Team {
 	team := Team{
 		Name: catalogueTeams + o.Name, Path: "./" + catalogue.Folder + "/" + o.Name, Allow: o.Allow, RunTimeout: o.RunTimeout,
 		May: []string{MayStacks}, Offer: o.Name,
+	}
+	if len(team.Allow) == 0 {
+		team.Allow = slices.Clone(entryTypes[o.Name])
 	}
 	team.setDefaults()
 	return team

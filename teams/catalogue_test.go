@@ -33,6 +33,22 @@ func TestAnOfferIsATeamOfThePlatform(t *testing.T) {
 	}
 }
 
+func TestAnOfferMayDeclareWhatStratasEntryNeedsUnlessTheFileSaysOtherwise(t *testing.T) {
+	for name, test := range map[string]struct {
+		offer teams.Offer
+		want  []string
+	}{
+		"a database":                  {teams.Offer{Name: "database"}, teams.DefaultAllow()},
+		"a bucket":                    {teams.Offer{Name: "bucket"}, []string{"gcp:storage/bucket:Bucket", "gcp:storage/bucketIAMMember:BucketIAMMember"}},
+		"a bucket with types of ours": {teams.Offer{Name: "bucket", Allow: []string{"random:*"}}, []string{"random:*"}},
+		"an entry of ours":            {teams.Offer{Name: "queue"}, teams.DefaultAllow()},
+	} {
+		if got := test.offer.Team().Allow; !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestACatalogueIsRefusedWhere(t *testing.T) {
 	for name, test := range map[string]struct{ give, want string }{
 		"an entry has no name":            {"catalogue: [{}]", `catalogue[0].name "" must be lower-case letters and digits`},

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 )
 
@@ -38,6 +39,9 @@ func (c *callFlags) Open(elsewhere error) (*local.Platform, error) {
 	}
 	return c.target.openLocal()
 }
+
+// Platform opens the platform of the target.
+func (c *callFlags) Platform() (*lifecycle.Platform, error) { return c.target.open() }
 
 // Namespaces returns the namespaces of a team, or of all teams.
 func (c *callFlags) Namespaces(ctx context.Context, team string) (*rest.Config, []string, error) {

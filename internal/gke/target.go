@@ -45,7 +45,7 @@ func (p *Platform) About() lifecycle.About {
 func (p *Platform) Exists() bool { return true }
 
 // Journal returns none: the cluster itself shows the effects of an interrupted down to every engineer.
-func (p *Platform) Journal() lifecycle.Journal { return lifecycle.NoJournal{} }
+func (p *Platform) Journal() lifecycle.Journal { return noJournal{} }
 
 // Lock does nothing: the backend locks each stack for all of its users.
 func (p *Platform) Lock() (release func(), err error) { return func() {}, nil }

@@ -27,7 +27,7 @@ func (p *Platform) LayerUp(ctx context.Context, show *progress.Reporter, layer s
 
 // LayerPreview returns what LayerUp would do, and shows it as a step.
 func (p *Platform) LayerPreview(ctx context.Context, show *progress.Reporter, layer string) (layers.Summary, error) {
-	return p.runAlone(ctx, show, layer, operation{verb: "preview", do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+	return p.runAlone(ctx, show, layer, operation{verb: "preview", guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
 		return run.Runner.Preview(ctx, run.Layer, progress)
 	}})
 }
@@ -52,6 +52,12 @@ func (p *Platform) runAlone(ctx context.Context, show *progress.Reporter, layer 
 		return layers.Summary{}, err
 	}
 	defer release()
+	if layer == PlatformLayer && op.verb == "up" {
+		err = p.Orders().RefuseEarly(ctx, layer)
+	}
+	if err != nil {
+		return layers.Summary{}, err
+	}
 	if err := p.prepareLayer(ctx, show, op.repositories); err != nil {
 		return layers.Summary{}, err
 	}
@@ -102,7 +108,12 @@ func (p *Platform) operateHeld(ctx context.Context, run Run, progress layers.Pro
 
 // upOperation returns the operation that runs a layer's program.
 func (p *Platform) upOperation() operation {
-	return operation{verb: "up", repositories: true, guard: p.refuseFormer, do: p.up}
+	return operation{verb: "up", repositories: true, guard: func(ctx context.Context, layer string) error {
+		if err := p.refuseFormer(ctx, layer); err != nil {
+			return err
+		}
+		return p.refuseBreaking(ctx, layer)
+	}, do: p.up}
 }
 
 func (p *Platform) up(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {

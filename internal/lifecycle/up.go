@@ -22,10 +22,17 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what wait.Fo
 		return report, err
 	}
 	defer release()
+	if err := p.Orders().RefuseEarly(ctx, PlatformLayer); err != nil {
+		return report, err
+	}
 	both := &pair{Platform: p}
 	defer both.end()
 	steps := append(p.Prepare(true),
 		Step{Name: "layer 1: bootstrap", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
+			// A stopped cluster could not be asked before.
+			if err := p.Orders().RefuseEarly(ctx, PlatformLayer); err != nil {
+				return "", err
+			}
 			if err := p.endFormer(ctx, show); err != nil {
 				return "", err
 			}

@@ -91,6 +91,7 @@ func params(dir string) testscript.Params {
 			"delete":      remove,
 			"stack":       stack,
 			"replace":     replace,
+			"bucket":      bucket,
 			"objects":     objects,
 			"absent":      absent,
 			"account":     account,

@@ -12,17 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/catalogue"
+	"github.com/strata-platform/strata/handoff/keys"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-)
-
-// contextName is the name of the Secret and the ConfigMap of a namespace's context, which layer 2 creates.
-const contextName = "strata-context"
-
-// contextVariables are the keys of that Secret, which are variables of a run, and contextConfig the keys of the ConfigMap,
-// which are configuration of the Program.
-var (
-	contextVariables = []string{"PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "GOOGLE_CREDENTIALS", "GOOGLE_PROJECT", "GOOGLE_REGION"}
-	contextConfig    = []string{"instance", "project", "region"}
 )
 
 // stackOf returns the Stack of an order. The Program's configuration holds the fields of the order, the names, and the
@@ -49,12 +40,12 @@ func stackOf(of key, o order, n names) (*v1.Stack, error) {
 		}
 		stack.Spec.Config[name] = apiextensionsv1.JSON{Raw: raw}
 	}
-	for _, name := range contextConfig {
+	for _, name := range keys.Config() {
 		delete(stack.Spec.Config, name)
-		stack.Spec.ConfigRef[name] = v1.ConfigMapRef{Name: contextName, Key: name}
+		stack.Spec.ConfigRef[name] = v1.ConfigMapRef{Name: keys.TenantName, Key: name}
 	}
-	for _, name := range contextVariables {
-		stack.Spec.EnvRefs[name] = v1.ResourceRef{Type: v1.ResourceSelectorSecret, Secret: &v1.SecretSelector{Name: contextName, Key: name}}
+	for _, name := range keys.Secret() {
+		stack.Spec.EnvRefs[name] = v1.ResourceRef{Type: v1.ResourceSelectorSecret, Secret: &v1.SecretSelector{Name: keys.TenantName, Key: name}}
 	}
 	return stack, nil
 }

@@ -2,6 +2,8 @@ package cataloguecmd_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +13,15 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/internal/lifecycle"
 )
+
+// call is a call on a machine without a platform.
+type call struct{ cli.Call }
+
+func (call) Platform() (*lifecycle.Platform, error) { return nil, errors.New("nothing runs\x1b[2J") }
+
+func (call) Print(_ io.Writer, _ any, text func() error) error { return text() }
 
 // run calls a command in a repository with a teams.yaml, and returns its output.
 func run(t *testing.T, root, offers string, args ...string) (string, error) {
@@ -21,7 +31,7 @@ func run(t *testing.T, root, offers string, args ...string) (string, error) {
 	}
 	var out bytes.Buffer
 	options := cli.Options{
-		Out: &out, Root: func() (string, error) { return root, nil },
+		Out: &out, Err: &out, Bind: func(*cobra.Command) cli.Call { return call{} }, Root: func() (string, error) { return root, nil },
 		Arguments: func(check cobra.PositionalArgs) cobra.PositionalArgs { return check }, Usage: func(err error) error { return err },
 		Group: func(parent *cobra.Command, children ...*cobra.Command) *cobra.Command {
 			parent.AddCommand(children...)
@@ -50,7 +60,7 @@ func TestTheCommandsShowWhatTeamsCanOrder(t *testing.T) {
 		"show": {"", []string{"catalogue", "show", "database"}, []string{
 			"Database (databases.catalogue.strata.dev)", "spec.onDelete  keep|delete  keep     What happens", "SECRET NAME-database", "connection  PROJECT:REGION:INSTANCE", "CONFIGMAP NAME-database",
 		}},
-		"lint":  {offered, []string{"catalogue", "lint"}, []string{"database: no problems"}},
+		"lint":  {offered, []string{"catalogue", "lint"}, []string{"bucket, database: no problems", `not compared with the orders of the platform: nothing runs\x1b[2J`}},
 		"order": {offered, []string{"order", "Database", "orders", "--set", "onDelete=delete"}, []string{"kind: Database\nmetadata:\n  name: orders\nspec:\n  onDelete: delete\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,11 +83,11 @@ func TestTheCommandsRefuse(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": its entries are database`},
+		"an order of nothing":             {offered, []string{"order", "Queue", "a"}, `the catalogue has no entry "Queue": its entries are bucket, database`},
 		"an order of what is not offered": {"", []string{"order", "Database", "a"}, "this platform does not offer database: ask the platform team to add it to teams.yaml under catalogue"},
 		"an order with an unknown field":  {offered, []string{"order", "Database", "a", "--set", "sise=small"}, `a Database has no "sise": it has engine, onDelete, size`},
 		"an order without a name":         {offered, []string{"order", "Database"}, "give the kind and a name, such as Database orders"},
-		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": its entries are database`},
+		"an entry that is not there":      {offered, []string{"catalogue", "show", "queue"}, `the catalogue has no entry "queue": its entries are bucket, database`},
 		"an offer without an entry":       {"catalogue: [{name: queue}]\n", []string{"catalogue", "lint"}, "the catalogue has problems"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -125,51 +124,4 @@ func (o commands) print(entry Shown) error {
 		}
 	}
 	return table.Flush()
-}
-
-// Linted is the output of catalogue lint.
-type Linted struct {
-	Entries  []string `json:"entries"`
-	Problems []string `json:"problems"`
-}
-
-func (o commands) lint() *cobra.Command {
-	var output cli.Output
-	command := &cobra.Command{
-		Use: "lint", Short: "Check the entries of the catalogue, and that teams.yaml offers no other entry", Example: "  strata catalogue lint",
-		Args: o.Arguments(positional.None),
-		RunE: func(*cobra.Command, []string) error {
-			all, err := o.open()
-			if err != nil {
-				return err
-			}
-			found := Linted{Problems: []string{}}
-			if found.Entries, err = all.Names(); err != nil {
-				return err
-			}
-			for _, name := range found.Entries {
-				found.Problems = append(found.Problems, all.Lint(name)...)
-			}
-			for _, name := range slices.Sorted(maps.Keys(all.offered)) {
-				if !slices.Contains(found.Entries, name) {
-					found.Problems = append(found.Problems, fmt.Sprintf("teams.yaml offers %s, which has no folder below %s: create the folder, or remove the entry from teams.yaml", name, catalogue.Folder))
-				}
-			}
-			err = output.Print(o.Out, found, func() error {
-				for _, problem := range found.Problems {
-					fmt.Fprintln(o.Out, line(problem))
-				}
-				if len(found.Problems) == 0 {
-					fmt.Fprintf(o.Out, "%s: no problems\n", strings.Join(found.Entries, ", "))
-				}
-				return nil
-			})
-			if err == nil && len(found.Problems) > 0 {
-				return errLint
-			}
-			return err
-		},
-	}
-	output.Bind(command)
-	return command
 }

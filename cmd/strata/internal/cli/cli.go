@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -39,6 +40,8 @@ type Call interface {
 	Print(w io.Writer, value any, text func() error) error
 	// Open opens the local platform. On another target it returns a usage error: elsewhere, or a general one if that is nil.
 	Open(elsewhere error) (*local.Platform, error)
+	// Platform opens the platform of the target.
+	Platform() (*lifecycle.Platform, error)
 	// Namespaces returns the namespaces of a team, or of all teams, and the configuration of clients of their cluster.
 	Namespaces(ctx context.Context, team string) (*rest.Config, []string, error)
 }

@@ -1,0 +1,32 @@
+// Package keys contains the names in a team's context: those of its Secret and ConfigMap, and their keys. Package handoff
+// fills the context, and the operator, which does not link Pulumi's SDK, reads it by these names.
+package keys
+
+// TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
+const TenantName = "strata-context"
+
+// Keys of the Secret: environment variables of a team's Stacks.
+const (
+	BackendURL        = "PULUMI_BACKEND_URL"
+	Passphrase        = "PULUMI_CONFIG_PASSPHRASE"
+	GoogleCredentials = "GOOGLE_CREDENTIALS"
+	GoogleProject     = "GOOGLE_PROJECT"
+	GoogleRegion      = "GOOGLE_REGION"
+)
+
+// Keys of the ConfigMap: values that a team's Programs may use as configuration.
+const (
+	// Version holds the version of the context.
+	Version  = "handoffVersion"
+	Project  = "project"
+	Region   = "region"
+	Instance = "instance"
+)
+
+// Secret returns the keys of the Secret.
+func Secret() []string {
+	return []string{BackendURL, Passphrase, GoogleCredentials, GoogleProject, GoogleRegion}
+}
+
+// Config returns the keys of the ConfigMap that are configuration.
+func Config() []string { return []string{Instance, Project, Region} }
