@@ -152,7 +152,7 @@ func (r *run) operate(ctx context.Context, objects []found) error {
 			continue
 		}
 		r.stackNames[stacks[name].Spec.Stack] = "Stack " + name
-		if err := r.owned(ctx, registry, places["Program "+ref.Name], stacks[name], programs[ref.Name]); err != nil {
+		if err := r.owned(registry, places["Program "+ref.Name], stacks[name], programs[ref.Name]); err != nil {
 			return fmt.Errorf("check the databases of Stack %s: %w", name, err)
 		}
 	}

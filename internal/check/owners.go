@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 
 // owned reports the databases and users that two Stacks of the repository would create, as the engine does when both run.
 // Places that another Stack in the cluster owns are unknown here.
-func (r *run) owned(ctx context.Context, registry *owners.Registry, object found, stack *v1.Stack, made *v1.Program) error {
+func (r *run) owned(registry *owners.Registry, object found, stack *v1.Stack, made *v1.Program) error {
 	declared, defaults, err := r.databases(made)
 	if err != nil || len(declared) == 0 {
 		return err
@@ -26,19 +25,13 @@ func (r *run) owned(ctx context.Context, registry *owners.Registry, object found
 	for key, value := range stack.Spec.Config {
 		config[key] = value.Raw
 	}
-	// A name that only a run knows would make Begin wait for the end of the other Stack's run, which never begins here.
-	unwaiting, cancel := context.WithCancel(ctx)
-	cancel()
-	_, _, err = registry.Begin(unwaiting, &owners.Run{
+	err = registry.Declare(&owners.Run{
 		Declared: declared, Defaults: defaults, Config: config,
 		State: backend.State{Project: made.Name, Stack: stack.Spec.Stack},
 		Named: func(_, name string) string { return r.stackNames[name] },
 	})
 	if taken := (*owners.TakenError)(nil); errors.As(err, &taken) {
 		r.add(object.at("program.resources"), RuleOwner, object.String(), fmt.Sprintf("Stack %s: %v", stack.Name, taken), "correct it and push")
-		return nil
-	}
-	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

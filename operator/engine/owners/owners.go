@@ -86,6 +86,15 @@ func (g *Registry) Begin(ctx context.Context, r *Run) (others []taken.Resource, 
 	return others, end, err
 }
 
+// Declare is Begin for a check without a run. It compares only the names that are known, with those that other calls of
+// Declare have added, and waits for nobody.
+func (g *Registry) Declare(r *Run) error {
+	wanted := r.wanted()
+	maps.DeleteFunc(wanted, func(each place, _ string) bool { return !each.known() })
+	_, err := g.tryTake(r, wanted)
+	return err
+}
+
 // take adds the places of a run, or returns an error if another run of the same team has one of them. It waits for runs
 // that may have one.
 func (g *Registry) take(ctx context.Context, r *Run, wanted map[place]string) error {

@@ -134,3 +134,21 @@ func TestAStoppedRunDoesNotWait(t *testing.T) {
 		t.Errorf("a stopped run gets %v", err)
 	}
 }
+
+func TestDeclaredNamesAreComparedWithoutARun(t *testing.T) {
+	states, g := statesWith(t), &Registry{}
+	for _, step := range []struct{ project, name, want string }{
+		{"web", "web_a", ""},
+		{"other", "web_${r.id}", ""},
+		{"third", "web_${r.id}", ""},
+		{"fourth", "web_A", `resource "u" is the user web_a of instance strata, and stack dev of project web creates it at this moment: choose another name, or remove it from stack dev of project web first`},
+	} {
+		got := ""
+		if err := g.Declare(runOf(t, states, step.project, strings.Replace(named, "NAME", step.name, 1))); err != nil {
+			got = err.Error()
+		}
+		if got != step.want {
+			t.Errorf("%s: %q, want %q", step.project, got, step.want)
+		}
+	}
+}
