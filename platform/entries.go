@@ -13,6 +13,6 @@ func Entries(teamsFile string) ([]*catalogue.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := loadOffers(list.Catalogue, filepath.Join(filepath.Dir(teamsFile), catalogue.Folder), false, false)
+	found, err := loadOffers(list.Catalogue, filepath.Join(filepath.Dir(teamsFile), catalogue.Folder), false, true)
 	return found.entries, err
 }

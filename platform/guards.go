@@ -9,7 +9,11 @@ import (
 
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/platform/hopguard"
 )
+
+// HopGuard is the name of the policy that protects the objects of hops, and of its binding.
+const HopGuard = hopguard.Name
 
 // Ports of upstream's operator and of source-controller, by their names in the pods.
 const (

@@ -60,7 +60,7 @@ type AccountLimits struct {
 // folder with the platform's own entries of the catalogue; a missing folder has none. Of the configuration it reads
 // Contact and TeamURL.
 func TeamLimits(config Config, team teams.Team, offered []teams.Offer, folder string) (Limits, error) {
-	offers, err := loadOffers(offered, folder, false, false)
+	offers, err := loadOffers(offered, folder, false, true)
 	if err != nil {
 		return Limits{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/hopguard"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -94,7 +95,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	guard, err := guardHops(ctx, config.Contact, pulumi.Provider(cluster))
+	guard, err := hopguard.New(ctx, clusterMetadata(HopGuard), config.Contact, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/workdir"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 const (
@@ -61,7 +62,7 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	env, err := passedEnvironment(os.Environ(), opts.PassEnv)
+	env, err := environ.Matching(os.Environ(), opts.PassEnv, ownPrefix)
 	if err != nil {
 		return err
 	}

@@ -74,3 +74,14 @@ type Options struct {
 	// Log receives the operator's log. If Log is nil, the operator logs nothing.
 	Log *slog.Logger
 }
+
+// ownPrefix is the prefix of the operator's own environment variables. Runs do not get them.
+const ownPrefix = "PULUMI_OPERATOR_"
+
+// FileBackendRootVariable names the environment variable with the default of
+// [Options.FileBackendRoot] on the command line.
+const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
+
+// RunEndpointsVariable names the environment variable with the default of
+// [Options.RunEndpoints] on the command line, separated by commas.
+const RunEndpointsVariable = ownPrefix + "RUN_ENDPOINTS"

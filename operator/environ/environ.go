@@ -4,21 +4,22 @@ package environ
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// LookPath finds a command on the given path. LookPath ignores relative entries,
+// LookPath finds a command on the path searched. LookPath ignores relative entries,
 // because they would refer to the command's folder.
-func LookPath(name, path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
+func LookPath(name, searched string) (string, error) {
+	for _, dir := range filepath.SplitList(searched) {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("command %s is not in the folders of the run's PATH (%q): install it, or pass another PATH to the operator (--pass-env)", name, path)
+	return "", fmt.Errorf("command %s is not in the folders of the run's PATH (%q): install it, or pass another PATH to the operator (--pass-env)", name, searched)
 }
 
 // Variable returns the value of a variable in env, a list of NAME=value. The last entry
@@ -30,4 +31,24 @@ func Variable(env []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Matching returns the variables of env, a list of NAME=value, whose names match one of the patterns of [path.Match] and do not
+// begin with the prefix without.
+func Matching(env, patterns []string, without string) ([]string, error) {
+	var passed []string
+	for _, variable := range env {
+		name, _, _ := strings.Cut(variable, "=")
+		for _, pattern := range patterns {
+			match, err := path.Match(pattern, name)
+			if err != nil {
+				return nil, fmt.Errorf("pattern %q of variables to pass is not valid: %w", pattern, err)
+			}
+			if match && !strings.HasPrefix(name, without) {
+				passed = append(passed, variable)
+				break
+			}
+		}
+	}
+	return passed, nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/components/hop"
-	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -16,14 +15,9 @@ func TestTheNamesOfTheLayersAreKept(t *testing.T) {
 	kind := Kind{Singular: "database"}
 	for what, each := range map[string]struct{ have, want string }{
 		"the label of the platform's objects": {hopLabel, hop.Label},
-		"the name of a context":               {contextName, handoff.TenantName},
 		"the namespace of a team":             {teamPrefix + "web", teams.Team{Name: "web"}.Namespace()},
 		"the namespace of an entry":           {kind.Namespace(), entry.Namespace()},
 		"the account of an entry":             {kind.Account(), entry.ServiceAccount()},
-		"the variables of a context": {fmt.Sprint(contextVariables), fmt.Sprint([]string{
-			handoff.KeyBackendURL, handoff.KeyPassphrase, handoff.KeyGoogleCredentials, handoff.KeyGoogleProject, handoff.KeyGoogleRegion,
-		})},
-		"the configuration of a context": {fmt.Sprint(contextConfig), fmt.Sprint([]string{handoff.KeyInstance, handoff.KeyProject, handoff.KeyRegion})},
 	} {
 		if each.have != each.want {
 			t.Errorf("%s: this package has %s, the layers have %s", what, each.have, each.want)

@@ -97,6 +97,11 @@ func Logs(open Open, find Namespaces) cobra.CompletionFunc {
 	}
 }
 
+// Stacks completes names of Stacks of the team that the flag --team names, or of all teams.
+func Stacks(find Namespaces) cobra.CompletionFunc {
+	return from(0, func(command *cobra.Command) ([]string, error) { return stacksOf(command, find), nil })
+}
+
 // stacksOf returns the names of the Stacks of the team that the flag --team names, or of all teams; none if the API server does not
 // answer.
 func stacksOf(command *cobra.Command, find Namespaces) []string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
@@ -70,6 +71,9 @@ The exit code is 0 only if no Stack has drifted and no check has failed.`,
 	}
 	call = o.Bind(command)
 	complete.Team(command, &team, "only the Stacks of this team", o.Local)
+	command.ValidArgsFunction = complete.Stacks(func(ctx context.Context, team string) (*rest.Config, []string, error) {
+		return call.Namespaces(ctx, team)
+	})
 	command.Flags().BoolVar(&check, "check", false, "check now, and wait for the results")
 	return command
 }

@@ -1,4 +1,5 @@
-package platform
+// Package hopguard creates the admission policy that protects the objects of hops.
+package hopguard
 
 import (
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// HopGuard is the name of the policy that protects the objects of hops, and of its binding.
-const HopGuard = "strata-hops"
+// Name is the name of the policy, and of its binding.
+const Name = "strata-hops"
 
 // ofHop is true if the new or the old object carries the label of a hop. So a team can neither add nor remove the label.
 const ofHop = `[object, oldObject].exists(o, o != null && has(o.metadata.labels) && '` + hop.Label + `' in o.metadata.labels)`
@@ -26,14 +27,14 @@ const isToken = `dyn(object) != null && dyn(object).?type.orValue('') == 'kubern
 // isPublisher is true for the Secret with the keys of publishers, also where the hop has created none.
 const isPublisher = `request.resource.resource == 'secrets' && request.name == '` + hop.PublisherSecret + `'`
 
-// guardHops makes the API server refuse changes of the hop's objects by the team's accounts. A team may write Secrets and
+// New makes the API server refuse changes of the hop's objects by the team's accounts. A team may write Secrets and
 // ConfigMaps of its own, and RBAC cannot exclude single names: a create request has no name to match yet, and RBAC has no
 // deny rules. The policy also refuses service account token Secrets: whoever may create them could act as any account of
 // the namespace. The policy ignores requests from outside the namespace, such as those of layer 2 and of Kubernetes' own
-// controllers.
-func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+// controllers. It returns the binding. metadata is that of both objects, and refusals name the contact.
+func New(ctx *pulumi.Context, metadata *metav1.ObjectMetaArgs, contact string, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	policy, err := admissionv1.NewValidatingAdmissionPolicy(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyArgs{
-		Metadata: clusterMetadata(HopGuard),
+		Metadata: metadata,
 		Spec: &admissionv1.ValidatingAdmissionPolicySpecArgs{
 			FailurePolicy: pulumi.String("Fail"),
 			MatchConstraints: &admissionv1.MatchResourcesArgs{
@@ -73,7 +74,7 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 		return nil, err
 	}
 	return admissionv1.NewValidatingAdmissionPolicyBinding(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyBindingArgs{
-		Metadata: clusterMetadata(HopGuard),
+		Metadata: metadata,
 		Spec: &admissionv1.ValidatingAdmissionPolicyBindingSpecArgs{
 			PolicyName:        policy.Metadata.Name().Elem(),
 			ValidationActions: pulumi.ToStringArray([]string{"Deny"}),

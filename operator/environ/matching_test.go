@@ -1,12 +1,12 @@
-package controller
+package environ
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestPassedEnvironment(t *testing.T) {
-	environ := []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://a", "GOOGLE_CREDENTIALS=canary", "EMPTY=", "PULUMI_OPERATOR_FILE_BACKEND_ROOT=/state"}
+func TestMatching(t *testing.T) {
+	env := []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://a", "GOOGLE_CREDENTIALS=canary", "EMPTY=", "PULUMI_OPERATOR_FILE_BACKEND_ROOT=/state"}
 	cases := map[string]struct {
 		patterns, want []string
 	}{
@@ -19,13 +19,13 @@ func TestPassedEnvironment(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := passedEnvironment(environ, c.patterns)
+			got, err := Matching(env, c.patterns, "PULUMI_OPERATOR_")
 			if err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("passed %v (%v), want %v", got, err, c.want)
 			}
 		})
 	}
-	if _, err := passedEnvironment(environ, []string{"[A"}); err == nil {
+	if _, err := Matching(env, []string{"[A"}, ""); err == nil {
 		t.Error("a pattern that is none was accepted")
 	}
 }
