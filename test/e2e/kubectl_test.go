@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/kubectl/pkg/cmd/get"
+	"k8s.io/kubectl/pkg/cmd/patch"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/cmd/wait"
 )
@@ -18,6 +19,6 @@ func kubectl() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	root := &cobra.Command{Use: "kubectl", SilenceUsage: true}
 	flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(get.NewCmdGet("kubectl", factory, streams), wait.NewCmdWait(flags, streams))
+	root.AddCommand(get.NewCmdGet("kubectl", factory, streams), patch.NewCmdPatch(factory, streams), wait.NewCmdWait(flags, streams))
 	cmdutil.CheckErr(root.Execute())
 }
