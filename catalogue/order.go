@@ -55,6 +55,12 @@ func (e *Entry) Order(name string, set map[string]string) ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
+// Problem returns why a text is not a value of a field of the entry, or an empty string.
+func (e *Entry) Problem(field, text string) string {
+	_, problem := parse(e.schema().Properties["spec"].Properties[field], text)
+	return problem
+}
+
 // parse returns a text as a value of a field, or what is wrong with it.
 func parse(field apiextensionsv1.JSONSchemaProps, text string) (value any, problem string) {
 	var err error

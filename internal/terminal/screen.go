@@ -17,6 +17,12 @@ func Screen(w io.Writer) *os.File {
 	return f
 }
 
+// Typed reports whether the input r comes from a terminal, and so from a person.
+func Typed(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // Colored reports whether text on w may have colors: w is a terminal with a screen, and the user has not set NO_COLOR
 // (https://no-color.org).
 func Colored(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && Screen(w) != nil }

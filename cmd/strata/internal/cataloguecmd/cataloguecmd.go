@@ -12,7 +12,6 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
-	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -91,45 +90,4 @@ func (e entries) find(kind string) (*catalogue.Entry, error) {
 		return nil, fmt.Errorf("the catalogue has no entry %q: its entries are %s", kind, strings.Join(names, ", "))
 	}
 	return e.Load(name)
-}
-
-// Order returns the command order.
-func Order(options cli.Options) *cobra.Command {
-	o := commands{options}
-	command := &cobra.Command{
-		Use: "order KIND NAME", Short: "Print an order of the catalogue as YAML, for a team to commit",
-		Long: `Print an order of the catalogue as YAML, for a team to commit. The command checks the fields against the entry's schema, and
-needs no running platform. strata catalogue show lists the fields and the keys of the results.`,
-		Example: `  strata order Database orders
-  strata order Database orders --set onDelete=delete`,
-		Args: o.Arguments(func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return errors.New("strata order: give the kind and a name, such as Database orders")
-			}
-			return nil
-		}),
-	}
-	command.ValidArgsFunction = complete.One(o.kinds)
-	set := command.Flags().StringToString("set", nil, "a field of the order and its value, such as onDelete=delete; repeatable")
-	complete.Flag(command, "set", complete.Nothing)
-	command.RunE = func(_ *cobra.Command, args []string) error {
-		all, err := o.open()
-		if err != nil {
-			return err
-		}
-		entry, err := all.find(args[0])
-		if err != nil {
-			return o.Usage(err)
-		}
-		if _, is := all.offered[entry.Name]; !is {
-			return fmt.Errorf("this platform does not offer %s: ask the platform team to add it to teams.yaml under catalogue", entry.Name)
-		}
-		text, err := entry.Order(args[1], *set)
-		if err != nil {
-			return o.Usage(err)
-		}
-		_, err = o.Out.Write(text)
-		return err
-	}
-	return command
 }
