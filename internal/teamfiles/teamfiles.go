@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/strata-platform/strata/internal/atomicfile"
 	"github.com/strata-platform/strata/internal/terminal"
