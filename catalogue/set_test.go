@@ -26,7 +26,7 @@ func TestAFolderOfTheRepositoryComesBeforeStratasEntry(t *testing.T) {
 		own   bool
 		want  string // in the description or the error
 	}{
-		"no folder: Strata's":         {func(dir string) error { return os.RemoveAll(dir) }, false, "A MySQL database"},
+		"no folder: Strata's":         {os.RemoveAll, false, "A MySQL database"},
 		"another folder: Strata's":    {file("queue/entry.yaml", own), false, "A MySQL database"},
 		"its own folder":              {file("database/entry.yaml", own), true, "Our own."},
 		"a folder without its schema": {file("database/program.yaml", own), true, "create catalogue/database/entry.yaml"},
@@ -47,7 +47,8 @@ func TestAFolderOfTheRepositoryComesBeforeStratasEntry(t *testing.T) {
 			if err := test.write(dir); err != nil {
 				t.Fatal(err)
 			}
-			set, said := catalogue.In(dir), ""
+			set := catalogue.In(dir)
+			var said string
 			if entry, err := set.Load("database"); err == nil {
 				said = entry.Description
 			} else {

@@ -91,7 +91,7 @@ func (n *narrowing) limits(path string, before, after *apiextensionsv1.JSONSchem
 	for _, limit := range []struct {
 		name       string
 		old, new   *float64
-		isTighter  func(old, new float64) bool
+		isTighter  func(before, after float64) bool
 		oldX, newX bool
 	}{
 		{"maximum", before.Maximum, after.Maximum, below, before.ExclusiveMaximum, after.ExclusiveMaximum},
@@ -132,8 +132,8 @@ func (n *narrowing) limits(path string, before, after *apiextensionsv1.JSONSchem
 	}
 }
 
-func below(old, new float64) bool { return new < old }
-func above(old, new float64) bool { return new > old }
+func below(before, after float64) bool { return after < before }
+func above(before, after float64) bool { return after > before }
 
 func number(value *int64) *float64 {
 	if value == nil {

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,8 +95,8 @@ var bad = map[string]struct {
 		"app.yaml:5:3 schema: Deployment team-web/a: its kind has no field spec.replica",
 	},
 	"an unknown field below a list": {
-		map[string]string{"app.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 80\n    - port: 81\n      nmae: b\n"},
-		"app.yaml:8:7 schema: Service team-web/a: its kind has no field spec.ports[port=81,protocol=\"TCP\"].nmae",
+		map[string]string{"app.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 80\n    - port: 81\n      label: b\n"},
+		"app.yaml:8:7 schema: Service team-web/a: its kind has no field spec.ports[port=81,protocol=\"TCP\"].label",
 	},
 	"a field of another type": {
 		map[string]string{"app.yaml": "apiVersion: pulumi.com/v1\nkind: Stack\nmetadata: {name: pets}\nspec:\n  programRef: {name: pets}\n  refresh: maybe\n"},
@@ -165,9 +166,7 @@ func TestCheckNamesEachMistake(t *testing.T) {
 	for name, tc := range bad {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"kustomization.yaml": lists, teamfile.Folder + "/" + teamfile.Name: web}
-			for file, content := range tc.files {
-				files[file] = content
-			}
+			maps.Copy(files, tc.files)
 			result := run(t, repository(t, files))
 			var got []string
 			for _, each := range result.Findings {

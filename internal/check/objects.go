@@ -60,7 +60,7 @@ func (r *run) judge(ctx context.Context, judgement *admission.Admission, files *
 			admitted = append(admitted, object)
 		}
 	}
-	return r.operate(ctx, admitted)
+	return r.operate(admitted)
 }
 
 func idOf(object *unstructured.Unstructured) source.ID {
@@ -108,7 +108,7 @@ func fluxFailure(object *unstructured.Unstructured, refusal kinds.Refusal) strin
 }
 
 // operate checks Stacks and Programs as the operator does.
-func (r *run) operate(ctx context.Context, objects []found) error {
+func (r *run) operate(objects []found) error {
 	stacks, programs := map[string]*v1.Stack{}, map[string]*v1.Program{}
 	config := map[string][]string{}
 	places := map[string]found{}

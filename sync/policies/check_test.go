@@ -149,7 +149,7 @@ var shapes = map[string]string{
 	"a ConfigMap":                      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}",
 	"a ConfigMap with a number":        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: 5}}",
 	"a ConfigMap with a field":         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, dat: {a: b}}",
-	"a Service with a field":           "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80, nmae: a}]}}",
+	"a Service with a field":           "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80, label: a}]}}",
 	"a label that is none":             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: 'b c'}}}",
 }
 
@@ -163,23 +163,23 @@ func testCheck(t *testing.T, team client.Client) {
 		}
 	}
 	for name, manifest := range all {
-		real := apply(t.Context(), team, parse(t, manifest), client.DryRunAll)
+		served := apply(t.Context(), team, parse(t, manifest), client.DryRunAll)
 		refusals, err := judge.Refusals(t.Context(), parse(t, manifest))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if (real == nil) != (len(refusals) == 0) {
-			t.Errorf("%s: the API server says %v, check says %v", name, real, refusals)
+		if (served == nil) != (len(refusals) == 0) {
+			t.Errorf("%s: the API server says %v, check says %v", name, served, refusals)
 			continue
 		}
 		for i, each := range refusals {
 			// The API server names all fields of the wrong form at once, and the first policy only.
 			said := []string{each.Message, each.Message[strings.Index(each.Message, "): ")+1:], each.Message[strings.Index(each.Message, "is invalid: ")+1:]}
 			if !slices.ContainsFunc(said, func(text string) bool {
-				return strings.Contains(real.Error(), strings.TrimPrefix(strings.TrimPrefix(text, ": "), "s invalid: "))
+				return strings.Contains(served.Error(), strings.TrimPrefix(strings.TrimPrefix(text, ": "), "s invalid: "))
 			}) && (i == 0 || !strings.HasPrefix(each.Message, "ValidatingAdmissionPolicy")) {
-				t.Errorf("%s:\ncheck says          %s\nthe API server says %v", name, each.Message, real)
+				t.Errorf("%s:\ncheck says          %s\nthe API server says %v", name, each.Message, served)
 			}
 		}
 	}

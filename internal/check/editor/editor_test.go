@@ -82,7 +82,7 @@ func TestTheSchemaAcceptsWhatTheTeamMayDeclare(t *testing.T) {
 		"a Stack":                   {stack + "{programRef: {name: a}, refresh: true}", false},
 		"a type of another package": {program + "{resources: {vm: {type: 'gcp:compute:Instance'}}}", true},
 		"an unknown type":           {program + "{resources: {a: {type: 'random:RandomPett'}}}", true},
-		"an unknown property":       {program + "{resources: {a: {type: 'random:RandomPet', properties: {lenght: 3}}}}", true},
+		"an unknown property":       {program + "{resources: {a: {type: 'random:RandomPet', properties: {size: 3}}}}", true},
 		"a wrong type":              {program + "{resources: {a: {type: 'random:RandomPet', properties: {length: [3]}}}}", true},
 		"a missing property":        {program + "{resources: {a: {type: 'random:RandomPassword', properties: {special: true}}}}", true},
 		"no properties at all":      {program + "{resources: {a: {type: 'random:RandomPassword'}}}", true},

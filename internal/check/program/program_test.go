@@ -43,7 +43,7 @@ var programs = map[string]struct {
 	"a pet":                   {"resources: {a: {type: 'random:RandomPet', properties: {length: 3}}}", false},
 	"a reference":             {"resources: {a: {type: 'random:RandomPet'}, b: {type: 'random:RandomPet', properties: {prefix: '${a.id}'}}}\noutputs: {x: '${b.id}'}", false},
 	"an unknown type":         {"resources: {a: {type: 'random:RandomPett'}}", true},
-	"an unknown property":     {"resources: {a: {type: 'random:RandomPet', properties: {lenght: 3}}}", true},
+	"an unknown property":     {"resources: {a: {type: 'random:RandomPet', properties: {size: 3}}}", true},
 	"a wrong type":            {"resources: {a: {type: 'random:RandomPet', properties: {length: [3]}}}", true},
 	noProperties:              {"resources: {a: {type: 'random:RandomPassword'}}", true},
 	"a property of an output": {"resources: {a: {type: 'random:RandomPet'}}\noutputs: {x: '${a.nothing}'}", true},

@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 var errUsage = errors.New("usage")
 
 // call runs the command without a toolchain and without a platform's repository.
-func call(t *testing.T, new func(cli.Options) *cobra.Command, args ...string) (string, error) {
+func call(t *testing.T, build func(cli.Options) *cobra.Command, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	command := new(cli.Options{
+	command := build(cli.Options{
 		Out: &out, Err: &out,
 		Arguments: func(check cobra.PositionalArgs) cobra.PositionalArgs { return check },
 		Usage:     func(err error) error { return errors.Join(errUsage, err) },

@@ -172,7 +172,7 @@ image, otherwise those of all teams. The command unpacks the image, and rejects 
 			}
 			return o.Usage(fmt.Errorf("%s: give a file, a folder or a reference, and optionally a name", command.CommandPath()))
 		},
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			as := ""
 			if len(args) == 2 {
 				as = args[1]
@@ -204,7 +204,7 @@ imagePullSecrets, because your login may read images that a team must not see: t
 		Example: `  strata image pull ghcr.io/example/private:1.0 --team web
   strata image pull docker.io/library/wordpress:6`,
 		Args: o.Arguments(positional.One),
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			return o.add(c, "pull "+args[0], func(ctx context.Context, p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				namespace, err := o.namespace(p, team, "")
 				if err != nil {

@@ -49,7 +49,7 @@ image that was pushed or pulled within the last hour becomes free later.
 ` + imagesJSON,
 		Example: "  strata image remove registry.strata.local/team-web/app:v1",
 		Args:    o.some,
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			return o.run(c, "remove", func(ctx context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				if _, err := d.Remove(ctx, args...); err != nil {
 					return nil, err
@@ -75,7 +75,7 @@ missing on this machine. The file is a tar archive of an OCI layout, which docke
 ` + imagesJSON,
 		Example: "  strata image bundle --file images.tar docker.io/library/wordpress:6 registry.strata.local/team-web/app:v1",
 		Args:    o.some,
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if file == "" {
 				return o.Usage(errors.New("strata image bundle: name the file with --file"))
 			}
@@ -102,7 +102,7 @@ these belong to the namespaces in their names.
 ` + imagesJSON,
 		Example: "  strata image load images.tar",
 		Args:    o.Arguments(positional.One),
-		RunE: func(command *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			return o.add(c, "load "+args[0], func(ctx context.Context, _ *local.Platform, d *desk.Desk) ([]desk.Image, error) {
 				return d.Load(ctx, args[0])
 			})
