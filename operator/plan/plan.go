@@ -1,0 +1,167 @@
+// Package plan contains the kind Plan: what the Stacks of a commit would do to their resources, computed before the commit is
+// applied. Somebody who may read a team's repository creates a Plan, and the operator writes its status.
+//
+// A Plan contains the built objects of the commit, so that the operator needs neither access to the repository nor Flux's
+// build. The operator runs `pulumi preview` for each Stack that the commit changes, as an account that may only read, and from
+// a copy of the state without its secrets: a commit that nobody has reviewed gets no credential and no secret.
+package plan
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Names of the kind.
+const (
+	Group   = "strata.dev"
+	Version = "v1"
+	Kind    = "Plan"
+	Plural  = "plans"
+)
+
+// Account is the name of the service account, in each team's namespace, that the previews of Plans run as. It may read what
+// the team's own accounts may read, except Secrets.
+const Account = "strata-plan"
+
+// Resource returns the resource of Plans.
+func Resource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: Plural}
+}
+
+// Plan is the plan of one commit.
+type Plan struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec   Spec   `json:"spec"`
+	Status Status `json:"status,omitzero"`
+}
+
+// Spec says what to plan. It cannot be changed after the creation of the Plan.
+type Spec struct {
+	// Branch is the branch of the commit, without refs/heads/, or empty for a commit that is on no branch.
+	Branch string `json:"branch,omitempty"`
+
+	// Commit is the full hexadecimal ID of the commit.
+	Commit string `json:"commit"`
+
+	// Account is the service account that Flux applies the repository under. The operator asks the API server with it how
+	// admission would change the objects, and whether admission would accept them.
+	Account string `json:"account"`
+
+	// Sync is the name of the Kustomization that applies the repository. A Stack that it has applied, and that the commit no
+	// longer contains, is planned to be deleted. Without Sync, no Stack is.
+	Sync string `json:"sync,omitempty"`
+
+	// Manifests are the built Stacks and Programs of the commit, and the ConfigMaps that its Stacks refer to, as a stream of
+	// YAML documents of at most 900,000 bytes.
+	Manifests string `json:"manifests"`
+}
+
+// Phases of a Plan. An empty phase means that the operator has not seen the Plan yet.
+const (
+	Running = "Running"
+	// Ready means that each Stack of the commit is planned.
+	Ready = "Ready"
+	// Failed means that at least one Stack could not be planned: its Message, or that of the Plan, says why.
+	Failed = "Failed"
+)
+
+// Status is the result. Only the operator writes it.
+type Status struct {
+	// Phase is Running, Ready or Failed.
+	Phase string `json:"phase,omitempty"`
+
+	// Message says in one line why the Plan failed, or what it waits for.
+	Message string `json:"message,omitempty"`
+
+	// Completed is the time of the operator's machine at which the Plan became Ready or Failed.
+	Completed *metav1.Time `json:"completed,omitempty"`
+
+	// Digest identifies the content of Stacks: sha256:HEX. It is empty until the Plan is Ready.
+	Digest string `json:"digest,omitempty"`
+
+	// Stacks are the Stacks that the commit changes, by their names.
+	Stacks []Stack `json:"stacks,omitempty"`
+}
+
+// Stack is the plan of one Stack.
+type Stack struct {
+	Name string `json:"name"`
+
+	// State is the digest of the state that the plan starts from, sha256:HEX, or empty for a Stack without state.
+	State string `json:"state,omitempty"`
+
+	// Removed says that the commit no longer contains the Stack.
+	Removed bool `json:"removed,omitempty"`
+
+	// Message says in one line why the Stack could not be planned, or what the plan of the Stack leaves out.
+	Message string `json:"message,omitempty"`
+
+	// Failed says that the Stack could not be planned.
+	Failed bool `json:"failed,omitempty"`
+
+	// Changes counts the resources by what happens to them: create, update, replace, delete, same and so on.
+	Changes map[string]int `json:"changes,omitempty"`
+
+	// Steps are the changes of resources, first those that lose data. More counts the steps beyond those in Steps.
+	Steps []Step `json:"steps,omitempty"`
+	More  int    `json:"more,omitempty"`
+
+	// Uncompared counts the fields whose secret values the plan could not compare, because it saw neither.
+	Uncompared int `json:"uncompared,omitempty"`
+}
+
+// Step is the change of one resource.
+type Step struct {
+	// Op is create, update, replace, delete, read or import.
+	Op string `json:"op"`
+
+	// Name is the resource's name in its program, and Type its type, as in "gcp:sql/database:Database".
+	Name string `json:"name"`
+	Type string `json:"type"`
+
+	// LosesData says that the step deletes or replaces a resource that holds data.
+	LosesData bool `json:"losesData,omitempty"`
+
+	// Fields are the fields that change, by their paths. More counts the fields beyond those in Fields.
+	Fields []Field `json:"fields,omitempty"`
+	More   int     `json:"more,omitempty"`
+}
+
+// Field is a field that changes.
+type Field struct {
+	// Path is the field's path, as in "spec.replicas" or "rules[0].ports".
+	Path string `json:"path"`
+
+	// Before and After are the values as JSON, cut if they are long. They are empty for a missing value, and "[secret]" for a
+	// secret.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+
+	// Replaces says that the change of this field makes Pulumi replace the resource.
+	Replaces bool `json:"replaces,omitempty"`
+}
+
+// From reads a Plan.
+func From(object *unstructured.Unstructured) (*Plan, error) {
+	p := &Plan{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, p); err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", Kind, object.GetNamespace(), object.GetName(), err)
+	}
+	return p, nil
+}
+
+// Object returns the Plan for a client of the API server.
+func (p *Plan) Object() (*unstructured.Unstructured, error) {
+	p.APIVersion, p.Kind = Group+"/"+Version, Kind
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		return nil, fmt.Errorf("write %s %s/%s: %w", Kind, p.Namespace, p.Name, err)
+	}
+	return &unstructured.Unstructured{Object: content}, nil
+}
