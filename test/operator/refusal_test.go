@@ -18,12 +18,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/stacklog"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/long"
 )
 
 // countEvent is needed when an event repeats for an unchanged Stack.
 var countEvent = right{"patch", "events.k8s.io", "events"}
+
+// policyResource is the resource of TenantPolicies.
+const policyResource = "tenantpolicies"
 
 // createEvent is needed for a new event. The operator does not repeat a rejected event.
 var createEvent = right{"create", "events.k8s.io", "events"}
@@ -53,7 +57,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 		switch {
 		case taken.group == fluxGroup:
 			tm.apply(t, &v1.Stack{}, fluxStackOf(taken.resource))
-		case taken.group == policyGroup:
+		case taken.resource == policyResource:
 			// If the context is missing, the operator reads the TenantPolicy to find out who provides it.
 			if err := tm.Delete(t.Context(), &corev1.Secret{ObjectMeta: tm.meta("context")}); err != nil {
 				t.Fatal(err)
@@ -79,11 +83,15 @@ func takeInTeams(t *testing.T, c *cluster) {
 			if taken == countEvent {
 				return
 			}
-			if taken == createEvent {
+			switch {
+			case taken == createEvent:
 				teams[i].misspell(t)
+			case taken.resource == stacklog.Plural:
+				// The operator writes the log of each run once.
+				teams[i].hurry(t)
 			}
 			teams[i].awaitAllowed(t, taken, teams[i].namespace, before[i])
-			if taken.group == policyGroup {
+			if taken.resource == policyResource {
 				return
 			}
 			if err := teams[i].Get(t.Context(), client.ObjectKey{Namespace: teams[i].namespace, Name: "rights"}, &v1.Stack{}); err == nil {
@@ -344,10 +352,10 @@ func (c *cluster) installKinds(t *testing.T) {
 	anything := true
 	var kinds []*apiextensionsv1.CustomResourceDefinition
 	all := maps.Clone(sourceKinds)
-	all["tenantpolicies"] = "TenantPolicy"
+	all[policyResource] = "TenantPolicy"
 	for resource, kind := range all {
 		group := fluxGroup
-		if resource == "tenantpolicies" {
+		if resource == policyResource {
 			group = policyGroup
 		}
 		definition := &apiextensionsv1.CustomResourceDefinition{}
