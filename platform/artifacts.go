@@ -47,9 +47,7 @@ func (c Config) artifact(team teams.Team) (*hop.Artifact, error) {
 	if key := c.ArtifactKeys[team.Name]; key != "" {
 		keys["strata.pub"] = key
 	}
-	for i, key := range team.Publishers {
-		keys[fmt.Sprintf("publisher-%d.pub", i)] = key
-	}
+	maps.Copy(keys, publishers(team))
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("team %s has source: %s in %s, and no public key: list one in publishers", team.Name, team.Source, c.TeamsFile)
 	}
@@ -61,4 +59,21 @@ func (c Config) artifact(team teams.Team) (*hop.Artifact, error) {
 		made.Username, made.Password = pulumi.String(login.Username), login.Password.Input()
 	}
 	return made, nil
+}
+
+// publishers returns the public keys in teams.yaml by the names under which Flux looks for them.
+func publishers(team teams.Team) map[string]string {
+	keys := map[string]string{}
+	for i, key := range team.Publishers {
+		keys[fmt.Sprintf("publisher-%d%s", i, teams.KeySuffix(key))] = key
+	}
+	return keys
+}
+
+// verification returns the signatures that a team's Git repository needs, nil if it needs none.
+func verification(team teams.Team) *hop.Verification {
+	if team.Verify == "" {
+		return nil
+	}
+	return &hop.Verification{Mode: team.Verify, Keys: publishers(team)}
 }

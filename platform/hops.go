@@ -21,7 +21,10 @@ func newHop(
 		Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
 		Workspaces: config.upstreamOperator(),
 	}
-	args.Source.Branch, args.Source.Path = pulumi.String(team.Branch), pulumi.String(team.Path)
+	args.Source.Branch, args.Source.Path, args.Source.RecurseSubmodules = pulumi.String(team.Branch), pulumi.String(team.Path), team.RecurseSubmodules
+	if team.Tags() {
+		args.Source.Versions = pulumi.String(team.Versions)
+	}
 	args.Source.Interval, args.Source.Webhook = pulumi.String(config.Interval), config.hasReceivers()
 	args.Quota, args.PrivateRanges = pulumi.ToStringMap(team.Quota.Hard()), pulumi.ToStringArray(config.PrivateRanges)
 	args.GoogleAccount = pulumi.String(tenant.Account)

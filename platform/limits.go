@@ -19,7 +19,7 @@ func limits(config Config, team teams.Team, offers offers) *hop.HopArgs {
 		Namespace: team.Namespace(),
 		Account:   team.ServiceAccount(),
 		Roles:     teamRoles(team.May),
-		Source:    hop.Source{URL: pulumi.String(config.teamURL(team.Name))},
+		Source:    hop.Source{URL: pulumi.String(config.teamURL(team.Name)), Verify: verification(team)},
 		Policy: &hop.Policy{
 			Types:         team.Allow,
 			StackAccounts: team.StackAccounts(),
