@@ -54,6 +54,9 @@ func (a *answer) tell(ctx context.Context, control *http.ResponseController, opt
 	}
 	applied := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
 	if applied < 0 {
+		if a.StatusCommand != "" && slices.ContainsFunc(updates, a.appliesTag) {
+			line("See the result with `%s`.", a.StatusCommand)
+		}
 		return
 	}
 	switch {
@@ -77,7 +80,13 @@ func (a *answer) pointToStatus(line func(string, ...any)) {
 // applies reports whether Flux applies the branch of an update.
 func (a *answer) applies(each update) bool {
 	branch := branchOf(each.ref)
+	// The commit of a signed tag has another ID than the tag, and Follow waits for a commit.
 	return branch != "" && slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.Branch == branch && !s.Planned })
+}
+
+// appliesTag reports whether an update adds a tag that Flux can apply.
+func (a *answer) appliesTag(each update) bool {
+	return branchOf(each.ref) == "" && !each.deletes() && slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.follows(each.ref) })
 }
 
 // describe returns what Flux does with an update.
@@ -87,30 +96,38 @@ func (a *answer) describe(each update) []string {
 	if branch == "" {
 		name = strings.TrimPrefix(each.ref, "refs/")
 	}
-	var folders, branches []string
+	var folders []string
 	planned := false
 	for _, sync := range a.findings.syncs {
-		if sync.Branch == branch && branch != "" {
+		if sync.follows(each.ref) {
 			folder, _ := sync.Spec["path"].(string)
 			folders = append(folders, "."+path.Join("/", folder))
 			planned = planned || sync.Planned
 		}
-		if sync.Branch != "" && !slices.Contains(branches, sync.Branch) {
-			branches = append(branches, sync.Branch)
-		}
 	}
+	followed := a.findings.followed()
+	tag := strings.TrimPrefix(name, "tags/")
 	switch {
-	case len(folders) == 0 && len(branches) == 0:
+	case len(folders) == 0 && len(followed) == 0:
 		return []string{fmt.Sprintf("%s is not applied: Flux applies no branch of this repository", name)}
 	case len(folders) == 0 && each.deletes():
 		return nil
 	case len(folders) == 0:
-		return []string{fmt.Sprintf("%s is not applied: Flux applies branch %s; to apply the commit, push it to that branch", name, strings.Join(branches, ", "))}
+		how := "push it to that branch"
+		if slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.Versions != "" }) {
+			how = "push a tag in that range"
+		}
+		return []string{fmt.Sprintf("%s is not applied: Flux applies %s; to apply the commit, %s", name, strings.Replace(strings.Join(followed, ", "), ", branch ", ", ", -1), how)}
+	case each.deletes() && branch == "":
+		return []string{fmt.Sprintf("tag %s is deleted: Flux goes back to no lower tag, and keeps the objects of the last one", tag)}
 	case each.deletes():
 		return []string{fmt.Sprintf("branch %s is deleted: Flux applies it, keeps the objects of its last commit, and fails until the branch exists again", branch)}
 	}
 	slices.Sort(folders)
 	what := fmt.Sprintf("commit %.8s of branch %s, folder %s", each.new, branch, strings.Join(slices.Compact(folders), ", "))
+	if branch == "" {
+		what = fmt.Sprintf("tag %s, folder %s, if it is the highest in the range and has the signature that the platform team demands", tag, strings.Join(slices.Compact(folders), ", "))
+	}
 	lines := []string{"Flux applies " + what}
 	if planned {
 		lines[0] = "Flux will apply " + what + ", as soon as the platform team has run `strata up`"

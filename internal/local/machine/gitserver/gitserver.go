@@ -65,8 +65,10 @@ type Server struct {
 
 // Sync is a Kustomization that builds a repository.
 type Sync struct {
-	// Branch is the branch that Flux applies; empty if its source follows a tag or a commit.
+	// Branch is the branch that Flux applies; empty if its source follows tags or a commit.
 	Branch string
+	// Versions is the range of tags that Flux applies the highest of; empty if its source follows none.
+	Versions string
 	// Planned says that the Kustomization does not exist yet.
 	Planned bool
 	// Spec is the spec of the Kustomization.
