@@ -57,7 +57,7 @@ func (j *judgement) note(each update, tree string, built []trial.Built) error {
 	var unlisted []string
 	first := true
 	for i, sync := range j.findings.syncs {
-		if !sync.follows(each.ref) {
+		if !sync.Follows(each.ref) {
 			continue
 		}
 		if built[i].Failure != "" && result.failure == "" {

@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
 )
 
 // Engineer is the account that may read and write every repository.
@@ -64,16 +65,7 @@ type Server struct {
 }
 
 // Sync is a Kustomization that builds a repository.
-type Sync struct {
-	// Branch is the branch that Flux applies; empty if its source follows tags or a commit.
-	Branch string
-	// Versions is the range of tags that Flux applies the highest of; empty if its source follows none.
-	Versions string
-	// Planned says that the Kustomization does not exist yet.
-	Planned bool
-	// Spec is the spec of the Kustomization.
-	Spec trial.Sync
-}
+type Sync = applied.Sync
 
 // rootSync is the default of Syncs.
 func rootSync(context.Context, string) []Sync {
