@@ -59,13 +59,24 @@ func newClone(t *testing.T) *clone {
 // git runs git with an input and returns its output.
 func (c *clone) git(input string, args ...string) string {
 	c.t.Helper()
-	command := exec.CommandContext(c.t.Context(), "git", args...)
+	return c.run(input, "git", args...)
+}
+
+// shell runs a script in the work tree.
+func (c *clone) shell(script string) {
+	c.t.Helper()
+	c.run("", "sh", "-e", "-c", script)
+}
+
+func (c *clone) run(input, name string, args ...string) string {
+	c.t.Helper()
+	command := exec.CommandContext(c.t.Context(), name, args...)
 	command.Dir, command.Stdin = c.dir, strings.NewReader(input)
 	command.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0", "NO_PROXY=127.0.0.1",
 		"GIT_AUTHOR_NAME=Anna", "GIT_AUTHOR_EMAIL=anna@example.com", "GIT_COMMITTER_NAME=Anna", "GIT_COMMITTER_EMAIL=anna@example.com")
 	out, err := command.CombinedOutput()
 	if err != nil {
-		c.t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
+		c.t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -1,9 +1,17 @@
 package publish
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/strata-platform/strata/teams"
+	"github.com/strata-platform/strata/test/docstest"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -84,4 +92,53 @@ func TestFluxAppliesOnlySignedTagsOfTheRange(t *testing.T) {
 	c.push("main", "v1.3.0")
 	s.notify(t, source)
 	s.until(t, source, "a higher signed tag is offered after the attacks", func() bool { return revision(source) == "v1.3.0@sha1:"+fourth })
+}
+
+// TestTheDocumentedSignatureIsAccepted runs the block of the page for app teams with a new SSH key.
+func TestTheDocumentedSignatureIsAccepted(t *testing.T) {
+	long.Test(t)
+	keygen, err := exec.LookPath("ssh-keygen")
+	if err != nil {
+		t.Skip("ssh-keygen is missing, with which git signs: install OpenSSH's client")
+	}
+	script := ""
+	for _, block := range docstest.Blocks(t, "docs/app-team.md") {
+		if block.Language == "sh" && block.Name == "signed" {
+			script += block.Text
+		}
+	}
+	if script == "" {
+		t.Fatal("the page has no block about signatures")
+	}
+	s, c := newSite(t), newClone(t)
+	s.policies(t)
+	home := t.TempDir()
+	private := filepath.Join(home, ".ssh", "id_ed25519")
+	if err := os.Mkdir(filepath.Dir(private), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), keygen, "-q", "-t", "ed25519", "-N", "", "-f", private).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	public, err := os.ReadFile(private + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: keys, Namespace: namespace},
+		Data:       map[string][]byte{"publisher-0" + teams.KeySuffix(string(public)): public},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.commit("a: 1", nil)
+	if err := os.WriteFile(filepath.Join(c.dir, "config.yaml"), []byte("a: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	c.shell(script)
+	source := s.followGit(t, c, map[string]any{
+		"ref": map[string]any{"semver": "1.x"}, "verify": map[string]any{"mode": "TagAndHEAD", "secretRef": map[string]any{"name": keys}},
+	})
+	head := c.git("", "rev-parse", "HEAD")
+	s.until(t, source, "the signed tag is offered", func() bool { return revision(source) == "v1.1.0@sha1:"+head })
 }
