@@ -45,7 +45,7 @@ func newHop(
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
-	artifact, err := config.artifact(team)
+	artifact, err := config.artifacts().Of(team)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestFluxAppliesOnlySignedTagsOfTheRange(t *testing.T) {
 
 	c.tag("v1.1.0", second, mallory)
 	c.push("v1.1.0")
-	says("a tag with another signature", "NotSigned: tag v1.1.0 has a signature, but not of a publisher in teams.yaml"+keeps, one)
+	says("a tag with another signature", "NotSigned: tag v1.1.0 has a signature, but not of a publisher"+keeps, one)
 
 	third := c.commit("a: 3", nil)
 	c.tag("v1.1.0", third, anna)

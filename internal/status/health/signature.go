@@ -30,7 +30,7 @@ func unsigned(o *graph.Object) string {
 	case strings.Contains(text, "not signed"), strings.HasSuffix(text, "unsupported signature type: empty"):
 		what += " has no signature"
 	case strings.Contains(text, "no matching key"), strings.Contains(text, "public keys found in secret"):
-		what += " has a signature, but not of a publisher in teams.yaml"
+		what += " has a signature, but not of a publisher"
 	default:
 		what += " has no valid signature: " + text
 	}
