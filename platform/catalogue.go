@@ -85,7 +85,7 @@ func (o offers) source(config Config, pinned pins.Pins, team teams.Team) hop.Sou
 		username, password = config.StrataUsername, config.StrataPassword
 	} else {
 		source.URL, source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
-		source.Webhook = config.hasReceivers()
+		source.Webhook, source.Verify = config.hasReceivers(), config.PlatformPublishers.Hop()
 	}
 	if username != "" {
 		source.Username, source.Password = pulumi.String(username), password.Input()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -22,7 +23,7 @@ import (
 const Project = "strata-platform"
 
 // TeamPlaceholder stands for a team's name in Config.TeamURL.
-const TeamPlaceholder = "{team}"
+const TeamPlaceholder = origins.TeamPlaceholder
 
 var (
 	targetName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -62,6 +63,9 @@ type Config struct {
 	// PlatformUsername and PlatformPassword may read that repository; both are empty for a public repository.
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
+	// PlatformPublishers are the public keys of OpenPGP or SSH whose signatures the commits of that repository need; empty means
+	// that they need none.
+	PlatformPublishers origins.Publishers `setting:"platformPublishers" default:"[]"`
 
 	// StrataFile is the path of strata.yaml, relative to the folder of Pulumi.yaml; empty means that PlatformURL contains
 	// all of layer 3, as a clone of Strata does. With the file, Flux applies the commit that the file pins under the
@@ -93,11 +97,14 @@ type Config struct {
 	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
 }
 
-// Credentials are a login to a Git server.
-type Credentials struct {
-	// Username and Password are both required.
-	Username string         `json:"username"`
-	Password handoff.Secret `json:"password"`
+// Credentials are a login to a Git server or a registry.
+type Credentials = origins.Credentials
+
+// artifacts returns the settings for the artifacts of teams.
+func (c Config) artifacts() origins.Artifacts {
+	return origins.Artifacts{
+		URL: c.ArtifactURL, Insecure: c.ArtifactInsecure, Keys: c.ArtifactKeys, Credentials: c.ArtifactCredentials, TeamsFile: c.TeamsFile,
+	}
 }
 
 // NewConfig returns a configuration with every default set.
@@ -145,7 +152,7 @@ func (c Config) Problems() []string {
 		refuse(err != nil, "privateRanges: %q is not a range of addresses, such as 10.8.0.0/24", each)
 	}
 	problems = append(problems, c.credentialProblems()...)
-	return append(problems, c.artifactProblems()...)
+	return slices.Concat(problems, c.artifacts().Problems(), c.PlatformPublishers.Problems("platformPublishers"))
 }
 
 // credentialProblems refuses credentials that would let their readers write to the fleet repository. A team can read its

@@ -21,7 +21,10 @@ func newHop(
 		Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
 		Workspaces: config.upstreamOperator(),
 	}
-	args.Source.Branch, args.Source.Path = pulumi.String(team.Branch), pulumi.String(team.Path)
+	args.Source.Branch, args.Source.Path, args.Source.RecurseSubmodules = pulumi.String(team.Branch), pulumi.String(team.Path), team.RecurseSubmodules
+	if team.Tags() {
+		args.Source.Versions = pulumi.String(team.Versions)
+	}
 	args.Source.Interval, args.Source.Webhook = pulumi.String(config.Interval), config.hasReceivers()
 	args.Quota, args.PrivateRanges = pulumi.ToStringMap(team.Quota.Hard()), pulumi.ToStringArray(config.PrivateRanges)
 	args.GoogleAccount = pulumi.String(tenant.Account)
@@ -42,7 +45,7 @@ func newHop(
 	if login, private := config.TeamCredentials[team.Name]; private {
 		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
 	}
-	artifact, err := config.artifact(team)
+	artifact, err := config.artifacts().Of(team)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"encoding/base64"
 	"os"
 	"slices"
 	"testing"
@@ -73,6 +74,33 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
 			t.Errorf("%s does not wait for the kind of its policy", each.URN)
 		}
 	}
+}
+
+// TestTheSourceOfTeamsYamlReachesFlux declares each kind of a team's source.
+func TestTheSourceOfTeamsYamlReachesFlux(t *testing.T) {
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ2Z5AFsJ0SgCJFmDfDbXmGvLyz4VHvwZr7N1S1Wf6bX"
+	engine := withTeams(t, `
+- name: web
+  versions: 1.x
+  verify: Tag
+  publishers: [`+key+`]
+- name: api
+  recurseSubmodules: true
+`, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	web := engine.Get(t, sourceType, "team-web-source-repository")
+	expect(t, web, map[string]any{
+		"spec.ref": map[string]any{"semver": "1.x"}, "spec.verify.mode": "Tag", "spec.verify.secretRef.name": hop.PublisherSecret,
+	})
+	expect(t, engine.Get(t, policyType, "team-web-policy"), map[string]any{"spec.verify": "Tag"})
+	expect(t, engine.Get(t, "kubernetes:core/v1:Secret", "team-web-publisher"), map[string]any{
+		"data": map[string]any{"publisher-0.sshpub": base64.StdEncoding.EncodeToString([]byte(key))},
+	})
+	expect(t, engine.Get(t, sourceType, "team-api-source-repository"), map[string]any{
+		"spec.ref": map[string]any{"branch": "main"}, "spec.recurseSubmodules": true,
+	})
 }
 
 func TestEachTeamActsByWorkloadIdentityWithOrWithoutAKey(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -19,7 +20,7 @@ func limits(config Config, team teams.Team, offers offers) *hop.HopArgs {
 		Namespace: team.Namespace(),
 		Account:   team.ServiceAccount(),
 		Roles:     teamRoles(team.May),
-		Source:    hop.Source{URL: pulumi.String(config.teamURL(team.Name))},
+		Source:    hop.Source{URL: pulumi.String(config.teamURL(team.Name)), Verify: origins.Verification(team)},
 		Policy: &hop.Policy{
 			Types:         team.Allow,
 			StackAccounts: team.StackAccounts(),

@@ -1,9 +1,11 @@
 package platform
 
 import (
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/internal/settings"
 )
@@ -34,6 +36,15 @@ func newPlatformSyncs(
 	own := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch), SparseCheckout: SyncFolders()}
 	if config.PlatformUsername != "" {
 		own.Username, own.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
+	}
+	if len(config.PlatformPublishers) > 0 {
+		keys, err := corev1.NewSecret(ctx, "platform-publisher", &corev1.SecretArgs{
+			Metadata: rights.metadata(PlatformNamespace, hop.PublisherSecret), Data: config.PlatformPublishers.Secret(),
+		}, rights.inside(PlatformNamespace, opts)...)
+		if err != nil {
+			return nil, err
+		}
+		own.Verify = &fluxcd.GitVerification{SecretName: keys.Metadata.Name().Elem()}
 	}
 	if pinned.Strata == "" {
 		sync, err := newPlatformSync(ctx, config, own, true, rights, opts)

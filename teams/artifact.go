@@ -1,9 +1,9 @@
 package teams
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -25,6 +25,17 @@ func (t Team) ArtifactRepository() string { return t.Namespace() + "/deploy" }
 // Artifacts reports whether Flux applies artifacts from a registry, and not the team's Git repository.
 func (t Team) Artifacts() bool { return t.Source == SourceOCI }
 
+// Tags reports whether Flux applies the highest tag in a range of the team's Git repository, and not a branch.
+func (t Team) Tags() bool { return !t.Artifacts() && t.Versions != "" }
+
+// Values of Team.Verify, which are those of Flux.
+const (
+	// VerifyHead demands a signature of the commit.
+	VerifyHead = "HEAD"
+	// VerifyTag demands a signature of the tag, and VerifyTagAndHead of the tag and its commit.
+	VerifyTag, VerifyTagAndHead = "Tag", "TagAndHEAD"
+)
+
 // sourceProblems returns the problems of the fields that describe the team's source.
 func (t Team) sourceProblems(at string) []error {
 	var problems []error
@@ -32,32 +43,59 @@ func (t Team) sourceProblems(at string) []error {
 	if t.Source != "" && t.Source != SourceGit && t.Source != SourceOCI {
 		refuse(".source %q must be %s or %s", t.Source, SourceGit, SourceOCI)
 	}
-	if !t.Artifacts() {
-		if t.Versions != "" || len(t.Publishers) > 0 {
-			refuse(" has versions or publishers, which need source: %s", SourceOCI)
-		}
-		return problems
-	}
-	if t.Branch != "" {
-		refuse(".branch is for source: %s: Flux applies the highest version of the artifacts", SourceGit)
-	}
 	if _, err := semver.NewConstraint(t.Versions); t.Versions != "" && err != nil {
 		refuse(".versions %q is not a range of versions, such as 1.x or >=1.4.0", t.Versions)
 	}
+	if t.Artifacts() {
+		return append(problems, t.artifactProblems(at)...)
+	}
+	return append(problems, t.repositoryProblems(at)...)
+}
+
+func (t Team) artifactProblems(at string) []error {
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
+	if t.Branch != "" {
+		refuse(".branch is for source: %s: Flux applies the highest version of the artifacts", SourceGit)
+	}
+	if t.Verify != "" || t.RecurseSubmodules {
+		refuse(" has verify or recurseSubmodules, which need source: %s: Flux always verifies artifacts, and they have no submodules", SourceGit)
+	}
 	for i, text := range t.Publishers {
-		if !isPublicKey(text) {
+		if KeySuffix(text) != cosignKey {
 			refuse(".publishers[%d] is not a public key in PEM, as `cosign public-key` and `openssl pkey -pubout` print it", i)
 		}
 	}
 	return problems
 }
 
-// isPublicKey reports whether a text is one public key in PEM and nothing else.
-func isPublicKey(text string) bool {
-	block, rest := pem.Decode([]byte(text))
-	if block == nil || block.Type != "PUBLIC KEY" || len(rest) > 0 {
-		return false
+func (t Team) repositoryProblems(at string) []error {
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
+	if t.Branch != "" && t.Versions != "" {
+		refuse(" has branch and versions: Flux applies the branch, or the highest tag in the range: remove one of them")
 	}
-	_, err := x509.ParsePKIXPublicKey(block.Bytes)
-	return err == nil
+	modes := []string{VerifyHead, VerifyTag, VerifyTagAndHead}
+	switch {
+	case t.Verify != "" && !slices.Contains(modes, t.Verify):
+		refuse(".verify %q must be %s", t.Verify, strings.Join(modes, ", "))
+	case t.Verify == VerifyHead && t.Versions != "":
+		// Such a tag needs no signature, so anybody who can push could give an older commit a higher version.
+		refuse(".verify %s does not check the tags in versions: set it to %s or %s", t.Verify, VerifyTag, VerifyTagAndHead)
+	case t.Verify != "" && t.Verify != VerifyHead && t.Versions == "":
+		refuse(".verify %s needs versions, the range of the tags: to check the commits of a branch, set it to %s", t.Verify, VerifyHead)
+	}
+	if (t.Verify == "") != (len(t.Publishers) == 0) {
+		refuse(" has only one of verify and publishers: verify demands signatures, and publishers lists the keys that Flux trusts")
+	}
+	if t.RecurseSubmodules && t.Versions != "" {
+		// source-controller v1.9 fetches them for the default branch, before it checks out the tag. test/publish shows it.
+		refuse(" has recurseSubmodules and versions: Flux would apply the submodules of the default branch, and not those of the tag: follow a branch")
+	}
+	for i, text := range t.Publishers {
+		if suffix := KeySuffix(text); suffix != openPGPKey && suffix != sshKey {
+			refuse(".publishers[%d] is neither a public key of OpenPGP, as `gpg --armor --export` prints it, nor one of SSH, such as ssh-ed25519 AAAA", i)
+		}
+	}
+	return problems
 }

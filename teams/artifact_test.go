@@ -7,19 +7,19 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-func TestSourcesOfATeam(t *testing.T) {
+func TestArtifactsOfATeam(t *testing.T) {
 	for name, test := range map[string]struct{ fields, says string }{
-		"git":                            {"  source: git\n", ""},
-		"artifacts":                      {"  source: oci\n", ""},
-		"artifacts of a range":           {"  source: oci\n  versions: 1.x\n", ""},
-		"another kind":                   {"  source: bucket\n", `.source "bucket" must be git or oci`},
-		"a range of commits":             {"  versions: 1.x\n", "has versions or publishers, which need source: oci"},
-		"a branch of artifacts":          {"  source: oci\n  branch: main\n", ".branch is for source: git"},
-		"no range":                       {"  source: oci\n  versions: newest\n", `.versions "newest" is not a range of versions`},
-		"no key":                         {"  source: oci\n  publishers: [key]\n", ".publishers[0] is not a public key in PEM"},
-		"a private key":                  {"  source: oci\n  publishers: [\"-----BEGIN PRIVATE KEY-----\\nAA==\\n-----END PRIVATE KEY-----\\n\"]\n", "is not a public key in PEM"},
-		"a key that is no point at all":  {"  source: oci\n  publishers: [\"-----BEGIN PUBLIC KEY-----\\nAA==\\n-----END PUBLIC KEY-----\\n\"]\n", "is not a public key in PEM"},
-		"publishers of a Git repository": {"  publishers: [key]\n", "has versions or publishers"},
+		"git":                           {"  source: git\n", ""},
+		"artifacts":                     {"  source: oci\n", ""},
+		"artifacts of a range":          {"  source: oci\n  versions: 1.x\n", ""},
+		"another kind":                  {"  source: bucket\n", `.source "bucket" must be git or oci`},
+		"a mode of verification":        {"  source: oci\n  verify: HEAD\n", "has verify or recurseSubmodules, which need source: git"},
+		"submodules":                    {"  source: oci\n  recurseSubmodules: true\n", "has verify or recurseSubmodules, which need source: git"},
+		"a branch of artifacts":         {"  source: oci\n  branch: main\n", ".branch is for source: git"},
+		"no range":                      {"  source: oci\n  versions: newest\n", `.versions "newest" is not a range of versions`},
+		"no key":                        {"  source: oci\n  publishers: [key]\n", ".publishers[0] is not a public key in PEM"},
+		"a private key":                 {"  source: oci\n  publishers: [\"-----BEGIN PRIVATE KEY-----\\nAA==\\n-----END PRIVATE KEY-----\\n\"]\n", "is not a public key in PEM"},
+		"a key that is no point at all": {"  source: oci\n  publishers: [\"-----BEGIN PUBLIC KEY-----\\nAA==\\n-----END PUBLIC KEY-----\\n\"]\n", "is not a public key in PEM"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := teams.Decode([]byte(header + "teams:\n- name: web\n" + test.fields))

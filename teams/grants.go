@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -196,6 +197,13 @@ func mayProblems(at string, may []string) []error {
 		}
 	}
 	return problems
+}
+
+func insideRepository(path string) bool {
+	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") || strings.ContainsFunc(path, unicode.IsControl) {
+		return false
+	}
+	return !slices.Contains(strings.Split(path, "/"), "..")
 }
 
 func isRepository(address string) bool {

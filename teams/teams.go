@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -67,16 +66,21 @@ type Team struct {
 	// Name is the team's short name; its namespace and its Google account are team-<name>. Required, at most 25
 	// lower-case letters, digits and hyphens, unique in the file.
 	Name string `json:"name"`
-	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch.
+	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch, or none with Versions.
 	Branch string `json:"branch,omitempty"`
 	// Source is the kind of the team's source: SourceGit or SourceOCI; empty means SourceGit.
 	Source string `json:"source,omitempty"`
-	// Versions is the range of versions of the team's artifacts that Flux applies the highest of; empty means
-	// DefaultVersions. It needs SourceOCI, and excludes Branch.
+	// Versions is the range of versions that Flux applies the highest of: of the team's artifacts, or of the tags of its Git
+	// repository. It excludes Branch. Empty means DefaultVersions for artifacts, and Branch for a Git repository.
 	Versions string `json:"versions,omitempty"`
-	// Publishers are public keys in PEM whose signatures of the team's artifacts Flux accepts, in addition to those in the
-	// configuration of layer 2. They need SourceOCI.
+	// Verify demands signatures of the team's commits or tags: VerifyHead, or with Versions VerifyTag or VerifyTagAndHead;
+	// empty means none. It needs SourceGit and Publishers.
+	Verify string `json:"verify,omitempty"`
+	// Publishers are the public keys whose signatures Flux accepts. With SourceOCI they are keys in PEM, in addition to those in
+	// the configuration of layer 2. With SourceGit they are keys of OpenPGP or SSH, and need Verify.
 	Publishers []string `json:"publishers,omitempty"`
+	// RecurseSubmodules makes Flux fetch the submodules of the team's Git repository, too. It excludes Versions.
+	RecurseSubmodules bool `json:"recurseSubmodules,omitempty"`
 	// Path is the folder of the team's repository, or of its artifact, that Flux applies; empty means DefaultPath.
 	Path string `json:"path,omitempty"`
 	// Allow lists the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
@@ -164,7 +168,7 @@ func Decode(data []byte) (*File, error) {
 }
 
 func (t *Team) setDefaults() {
-	if t.Branch == "" {
+	if t.Branch == "" && !t.Tags() {
 		t.Branch = DefaultBranch
 	}
 	if t.Versions == "" && t.Artifacts() {
@@ -236,11 +240,4 @@ func (t Team) problems(at string) []error {
 		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
 	}
 	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at))
-}
-
-func insideRepository(path string) bool {
-	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") || strings.ContainsFunc(path, unicode.IsControl) {
-		return false
-	}
-	return !slices.Contains(strings.Split(path, "/"), "..")
 }

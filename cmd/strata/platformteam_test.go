@@ -181,7 +181,11 @@ func checkPulumi(t *testing.T, name string, args []string) error {
 		return fmt.Errorf("a block of %q has no project", name)
 	}
 	settings, _ := project(t, path)
-	key, _, _ := strings.Cut(words[1], ".")
+	// A path names an element of a setting: teamCredentials.shop, platformPublishers[0].
+	key := words[1]
+	if at := strings.IndexAny(key, ".["); at >= 0 {
+		key = key[:at]
+	}
 	if _, ok := settings[key]; !ok {
 		return fmt.Errorf("%s declares no setting %s", path, key)
 	}

@@ -1,21 +1,11 @@
 package hop
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-
-	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
-
-// PublisherSecret is the name of the Secret with the public keys of a team's publishers, in the team's namespace. The policy
-// strata-artifacts makes every OCIRepository of the team name it.
-const PublisherSecret = "strata-publisher"
 
 // Artifact is a repository of signed artifacts in a registry.
 type Artifact struct {
@@ -35,18 +25,13 @@ type Artifact struct {
 
 // origin creates the Secret with the public keys and returns the origin of the team's source.
 func (a *Artifact) origin(b *builder) (fluxcd.Origin, error) {
-	data := pulumi.StringMap{}
-	for name, key := range a.Keys {
-		data[name] = pulumi.String(key)
-	}
-	if _, err := corev1.NewSecret(b.ctx, b.name+"-publisher", &corev1.SecretArgs{
-		Metadata: b.metadata(PublisherSecret), StringData: data,
-	}, b.inside()...); err != nil {
+	secret, err := b.publishers(a.Keys)
+	if err != nil {
 		return nil, err
 	}
 	return fluxcd.OCI{
 		URL: a.URL, SemVer: a.Versions, Username: a.Username, Password: a.Password, Insecure: a.Insecure,
-		Verify: &fluxcd.OCIVerification{SecretName: pulumi.String(PublisherSecret)},
+		Verify: &fluxcd.OCIVerification{SecretName: secret},
 	}, nil
 }
 
@@ -62,11 +47,7 @@ func (a *Artifact) problems() []string {
 	if len(a.Keys) == 0 {
 		problems = append(problems, "the artifact's keys must be given: without one, Flux would apply what anybody has pushed")
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.Keys)) {
-		if !strings.HasSuffix(name, ".pub") {
-			problems = append(problems, fmt.Sprintf("the name %q of an artifact's key does not end in .pub", name))
-		}
-	}
+	problems = append(problems, keyProblems("an artifact's key", a.Keys, ".pub")...)
 	if inputs.Missing(a.Username) != inputs.Missing(a.Password) {
 		problems = append(problems, "the artifact's username and password must be given together")
 	}

@@ -24,7 +24,7 @@ func (a *HopArgs) check() error {
 	}{
 		{"namespace", pulumi.String(a.Namespace)}, {"account", pulumi.String(a.Account)},
 		{"operator's namespace", a.Operator.Namespace}, {"operator's account", a.Operator.Account}, {"operator's role", pulumi.String(a.Operator.Role)},
-		{"source's URL", a.Source.URL}, {"source's branch", a.Source.Branch}, {"source's path", a.Source.Path},
+		{"source's URL", a.Source.URL}, {"source's path", a.Source.Path},
 	} {
 		if inputs.Missing(field.value) {
 			problems = append(problems, "the "+field.name+" must be given")
@@ -40,13 +40,10 @@ func (a *HopArgs) check() error {
 	if a.Operator.Role == administrator {
 		problems = append(problems, administratorProblem("the operator"))
 	}
-	if inputs.Missing(a.Source.Username) != inputs.Missing(a.Source.Password) {
-		problems = append(problems, "the source's username and password must be given together")
-	}
 	problems = append(problems, accountProblems("the account", Account{Name: a.Account, Roles: a.Roles})...)
 	problems = append(problems, a.furtherAccountProblems()...)
 	problems = append(problems, a.limitProblems()...)
-	problems = append(problems, a.Source.Artifact.problems()...)
+	problems = append(problems, a.Source.problems()...)
 	if a.Policy != nil {
 		problems = append(problems, a.Policy.problems(a.accountNames())...)
 	}

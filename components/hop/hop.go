@@ -104,8 +104,14 @@ type Account struct {
 type Source struct {
 	// URL is the repository's address. Required.
 	URL pulumi.StringInput
-	// Branch is the branch that Flux applies. Required.
+	// Branch is the branch that Flux applies. Required, unless Versions is given.
 	Branch pulumi.StringInput
+	// Versions is the range of tags that Flux applies the highest of. It excludes Branch.
+	Versions pulumi.StringInput
+	// Verify demands signatures of the repository's commits or tags; nil means none.
+	Verify *Verification
+	// RecurseSubmodules also fetches the repository's submodules. It excludes Versions.
+	RecurseSubmodules bool
 	// Commit is the commit of Branch that Flux applies; nil means the latest.
 	Commit pulumi.StringInput
 	// Artifact makes Flux apply signed artifacts from a registry instead of the repository; nil means the repository.

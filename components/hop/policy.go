@@ -84,6 +84,9 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 		}
 		spec["orders"] = orders
 	}
+	if verify := args.Source.Verify; verify != nil {
+		spec["verify"] = pulumi.String(verify.Mode)
+	}
 	if given.AnyNames {
 		spec["anyNames"] = pulumi.Bool(true)
 	}

@@ -52,6 +52,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"accounts":      texts("Service accounts of the team that its syncs may use."),
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
+		"verify":        text("Mode of spec.verify that the team's GitRepositories must have; missing if they need none."),
 		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
 		"unfilled":      text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
 		"orders":        numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),

@@ -11,15 +11,9 @@ const syncTimeout = "5m"
 
 // sync makes Flux apply the team's repository in the team's namespace: each folder under its own account.
 func (b *builder) sync() error {
-	var origin fluxcd.Origin = fluxcd.Git{
-		URL: b.args.Source.URL, Branch: b.args.Source.Branch, Commit: b.args.Source.Commit,
-		Username: b.args.Source.Username, Password: b.args.Source.Password, SparseCheckout: b.args.Source.Folders,
-	}
-	if artifact := b.args.Source.Artifact; artifact != nil {
-		var err error
-		if origin, err = artifact.origin(b); err != nil {
-			return err
-		}
+	origin, err := b.origin()
+	if err != nil {
+		return err
 	}
 	args := &fluxcd.SourceArgs{
 		Namespace: b.hop.Namespace,

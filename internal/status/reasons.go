@@ -15,9 +15,11 @@ const (
 	ReasonNotCreated = "NotCreated"
 	// ReasonAccessDenied is for a cluster that answers, but denies the engineer access.
 	ReasonAccessDenied = "AccessDenied"
-	// ReasonNothingPublished is for a source whose repository in a registry contains no version in its range.
+	// ReasonNothingPublished is for a source whose repository, in a registry or of Git, contains no version in its range.
 	ReasonNothingPublished = "NothingPublished"
-	// ReasonRolledBack is for a source whose registry offers an older artifact than the one that runs, and for its sync.
+	// ReasonNotSigned is for a Git repository whose commit or tag has no signature of a publisher.
+	ReasonNotSigned = "NotSigned"
+	// ReasonRolledBack is for a source that offers an older version than the one that runs, and for its sync.
 	ReasonRolledBack = "RolledBack"
 	// ReasonSuspended is for a source or sync that somebody has suspended.
 	ReasonSuspended = "Suspended"

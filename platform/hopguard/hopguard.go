@@ -59,7 +59,7 @@ func New(ctx *pulumi.Context, metadata *metav1.ObjectMetaArgs, contact string, o
 				},
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + isPublisher + ")"),
-					Message:    pulumi.String("the Secret " + hop.PublisherSecret + " decides whose artifacts Flux trusts: accounts of the team may not create one; ask " + contact),
+					Message:    pulumi.String("the Secret " + hop.PublisherSecret + " decides whose signatures Flux trusts: accounts of the team may not create one; ask " + contact),
 					Reason:     pulumi.String("Forbidden"),
 				},
 				&admissionv1.ValidationArgs{

@@ -67,6 +67,7 @@ func TestCheckSaysWhatTheAPIServerSays(t *testing.T) {
 		{"strata-programs", namespace, programs, false}, {"strata-programs", ofNames, databaseNames, false},
 		{"strata-stacks", namespace, stacks, false}, {"strata-stacks", namespace, lures, true},
 		{"strata-sources", namespace, sources, false}, {"strata-syncs", namespace, syncs, false},
+		{"strata-sources", ofSigned, signedSources, false}, {"strata-stacks", ofSigned, signedStacks, false},
 	} {
 		judge := offline(t, engine, kind.namespace)
 		for _, name := range slices.Sorted(maps.Keys(kind.cases)) {

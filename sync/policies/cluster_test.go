@@ -33,9 +33,9 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// The namespaces of the team web, of a team with the defaults of teams.yaml, and of a team that may declare every type of
-// Google Cloud. The account of each team is called web.
-const namespace, ofExamples, ofNames = "team-web", "team-examples", "team-names"
+// The namespaces of the team web, of a team with the defaults of teams.yaml, of a team that may declare every type of Google
+// Cloud, and of a team whose commits must be signed. The account of each team is called web.
+const namespace, ofExamples, ofNames, ofSigned = "team-web", "team-examples", "team-names", "team-signed"
 
 // cluster is a control plane with the kinds of Flux and the operator, and the objects that layer 2 creates for the team
 // web.
@@ -150,6 +150,14 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		}
 		wide := hop.Policy{Types: []string{"gcp:*", "strata:*"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")}
 		if _, err := hop.NewHop(ctx, "names", hopTo(ofNames, wide)); err != nil {
+			return err
+		}
+		signed := hopTo(ofSigned, hop.Policy{StackAccounts: []string{"web"}, Sources: pulumi.ToStringArray([]string{
+			"oci://ghcr.io/example/apps", "https://storage.googleapis.com/example",
+		}), Contact: pulumi.String("the platform team")})
+		signed.Roles = append(signed.Roles, "everything")
+		signed.Source.Verify = &hop.Verification{Mode: "HEAD", Keys: map[string]string{"anna.asc": "key"}}
+		if _, err := hop.NewHop(ctx, "signed", signed); err != nil {
 			return err
 		}
 		_, err := hop.NewHop(ctx, "examples", hopTo(ofExamples, hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}}))

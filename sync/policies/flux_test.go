@@ -9,6 +9,7 @@ const (
 	fromOurs  = ". Sources of team web may use https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
 	asTeam    = ". Sources of team web must have the provider generic: others fetch under the identity of the controller; ask the platform team"
 	andNoMore = " is set. Sources of team web fetch from their address, with the login of their secretRef only; ask the platform team"
+	signed    = ". Sources of team web must have spec.verify with mode HEAD and the Secret strata-publisher; ask the platform team"
 	asOurs    = ". Syncs of team web apply as web, infra; ask the platform team"
 	aPlace    = ", at most 10m is allowed. A waiting sync of team web occupies a worker of Flux; ask the platform team"
 	ofFiles   = ". Syncs of team web use components from folders of their source only; ask the platform team"
@@ -44,6 +45,36 @@ var sources = map[string]attempt{
 	"a long wait":             {source("GitRepository", "url: 'https://git.example.com/web.git', timeout: 60m"), "spec.timeout is 60m, at most 2m is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
 	"at all times":            {strings.Replace(source("GitRepository", "url: 'https://git.example.com/web.git'"), "interval: 1m", "interval: 1s", 1), "spec.interval is 1s, at least 10s is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
 	"as an account":           {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"+verified), "spec.serviceAccountName" + andNoMore},
+}
+
+// signedSources and signedStacks are objects of a team whose commits must be signed.
+var signedSources = map[string]attempt{
+	"signed commits":              {ours("ref: {branch: main}, verify: {mode: HEAD, secretRef: {name: strata-publisher}}"), ""},
+	"signed commits with a tag":   {ours("ref: {semver: 1.x}, verify: {mode: TagAndHEAD, secretRef: {name: strata-publisher}}"), ""},
+	"artifacts of its publishers": {source("OCIRepository", "url: 'oci://ghcr.io/example/apps'"+verified), ""},
+
+	"commits of anybody":       {ours("ref: {branch: main}"), "spec.verify is not set" + signed},
+	"signed tags only":         {ours("ref: {semver: 1.x}, verify: {mode: Tag, secretRef: {name: strata-publisher}}"), "spec.verify.mode is Tag" + signed},
+	"keys of its own":          {ours("verify: {mode: HEAD, secretRef: {name: mine}}"), "spec.verify.secretRef.name is mine" + signed},
+	"a bucket, without commit": {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example"), "Flux cannot verify it" + signed},
+	"another's submodules":     {ours("verify: {mode: HEAD, secretRef: {name: strata-publisher}}, recurseSubmodules: true"), "spec.recurseSubmodules" + andNoMore},
+}
+
+var signedStacks = map[string]attempt{
+	"a verified source": {stack(good + ", fluxSource: {sourceRef: {apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: web}}"), ""},
+	"a commit":          {stack(good + ", projectRepo: 'https://git.example.com/web.git', commit: " + strings.Repeat("0a", 20)), ""},
+	"a branch":          {stack(good + ", projectRepo: 'https://git.example.com/web.git', branch: main"), unsignedStack},
+	"a branch that is called a commit": {
+		stack(good + ", projectRepo: 'https://git.example.com/web.git', commit: main"), unsignedStack,
+	},
+}
+
+const unsignedStack = "spec.projectRepo is set without the full ID of a commit in spec.commit. Stacks of team web use spec.fluxSource, or a commit, " +
+	"because the commits of a branch are not verified; ask the platform team"
+
+// ours returns a source that fetches the team's repository.
+func ours(spec string) string {
+	return source("GitRepository", "url: 'https://git.example.com/web.git', "+spec)
 }
 
 var syncs = map[string]attempt{

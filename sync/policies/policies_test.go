@@ -34,7 +34,7 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 	}{
 		{"strata-programs", namespace, programs}, {"strata-programs", ofNames, databaseNames},
 		{"strata-stacks", namespace, stacks}, {"strata-sources", namespace, sources}, {"strata-syncs", namespace, syncs},
-		{"strata-artifacts", namespace, artifacts},
+		{"strata-artifacts", namespace, artifacts}, {"strata-sources", ofSigned, signedSources}, {"strata-stacks", ofSigned, signedStacks},
 	} {
 		t.Run(kind.policy+" in "+kind.namespace, func(t *testing.T) {
 			as := c.as(t, kind.namespace, "web")

@@ -26,6 +26,8 @@ func TestEveryBlockOfTheAppTeamPageIsValid(t *testing.T) {
 		switch {
 		case block.Language == "sh" && (kind == "team" || kind == "local"), block.Language == "text":
 			// The script app-team.txtar runs the commands and compares their output.
+		case block.Language == "sh" && kind == "signed":
+			// test/publish runs the commands: the team of the script needs no signatures.
 		case block.Language == "yaml" && strings.HasPrefix(kind, "examples/"):
 			if !strings.Contains(docstest.Read(t, kind), block.Text) {
 				err = fmt.Errorf("%s does not contain these lines", kind)
@@ -54,7 +56,7 @@ func shell(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 		switch {
-		case block.Language == "sh":
+		case block.Language == "sh" && kind != "signed":
 			script += fmt.Sprintf("echo '%s:%d' >&2\n%s", appTeamPage, block.Line, block.Text)
 		case kind == "insert":
 			script += fmt.Sprintf("sed -i '/^  %s:$/r %s' app-infra.yaml\n", name, file)

@@ -70,8 +70,8 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
-		// Flux applies a version of the artifacts, and no commit.
-		if team.Artifacts() {
+		// Flux applies a version of the artifacts or tags, and not the latest commit of a branch.
+		if team.Artifacts() || team.Tags() {
 			continue
 		}
 		repository := team.Name

@@ -32,17 +32,33 @@ func syncExplanations() []explanation {
 			}
 			return o.Message, "", "wait: Flux checks again within " + cmp.Or(o.Text("spec", "retryInterval"), o.Text("spec", "interval"))
 		}},
-		{"nothing is published in a registry", func(e *explainer, o *graph.Object) (string, string, string) {
+		{"nothing is published in a registry, or no tag is pushed", func(e *explainer, o *graph.Object) (string, string, string) {
 			if o.Reason != status.ReasonNothingPublished {
 				return "", "", ""
 			}
+			if o.Kind == graph.GitRepository {
+				return o.Message, "", "tag a commit with such a version, and push the tag"
+			}
 			return o.Message, "", "publish an artifact: run " + e.Scope.Command("publish --team "+o.Name) + " in the folder with the manifests"
 		}},
-		{"a registry offers an artifact that is not signed, or an older one", func(_ *explainer, o *graph.Object) (string, string, string) {
+		{"a registry offers an artifact that is not signed, or a source offers an older version", func(e *explainer, o *graph.Object) (string, string, string) {
 			if o.Reason != status.ReasonRolledBack && (o.Kind != graph.OCIRepository || o.Reason != "VerificationError") {
 				return "", "", ""
 			}
+			source := o
+			if applied := e.SourceOf(o); applied != nil {
+				source = applied
+			}
+			if source.Kind == graph.GitRepository {
+				return o.Message, "", "find out who has pushed it, and delete the tag, or push a higher one"
+			}
 			return o.Message, "", "find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`"
+		}},
+		{"a commit or tag has no signature of a publisher", func(_ *explainer, o *graph.Object) (string, string, string) {
+			if o.Reason != status.ReasonNotSigned {
+				return "", "", ""
+			}
+			return o.Message, "", "sign it with the key of a publisher, and push it again"
 		}},
 		{"source-controller cannot fetch a source", func(_ *explainer, o *graph.Object) (string, string, string) {
 			if o.Progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {

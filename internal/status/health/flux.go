@@ -33,6 +33,12 @@ func fluxState(g *graph.Graph, o *graph.Object) (ok bool, reason, text string) {
 	if o.Kind == graph.OCIRepository && !ok && (strings.Contains(text, "no match found for semver") || strings.Contains(text, "NAME_UNKNOWN")) {
 		return false, status.ReasonNothingPublished, "the registry contains no version in the range " + o.Text("spec", "ref", "semver")
 	}
+	if o.Kind == graph.GitRepository && !ok && strings.Contains(text, "no match found for semver") {
+		return false, status.ReasonNothingPublished, "the repository contains no tag in the range " + o.Text("spec", "ref", "semver") + keeps(o)
+	}
+	if refused := unsigned(o); refused != "" {
+		return false, status.ReasonNotSigned, refused
+	}
 	if refused := refusedVersion(g, o); refused != "" {
 		return false, status.ReasonRolledBack, refused
 	}
@@ -57,35 +63,42 @@ func reapplies(g *graph.Graph, o *graph.Object) bool {
 	return len(history) == 0 || graph.At(history[0], "lastReconciledStatus") == "ReconciliationSucceeded"
 }
 
-// refusedVersion names the artifact that the policy strata-versions refuses, or returns "". source-controller writes the
+// refusedVersion names the artifact or tag that the policy strata-versions refuses, or returns "". source-controller writes the
 // conditions about an artifact before the artifact itself, and the policy refuses only the latter, so the two name different
 // artifacts. kustomize-controller writes the revision before it applies it.
 func refusedVersion(g *graph.Graph, o *graph.Object) string {
 	switch o.Kind {
-	case graph.OCIRepository:
+	case graph.OCIRepository, graph.GitRepository:
 		stored := graph.At(condition(o.Content, "ArtifactInStorage"), "message")
-		_, offered, found := strings.Cut(strings.TrimSuffix(stored, "'"), "stored artifact for digest '")
+		// source-controller writes the digest of an artifact here, and the revision of a commit.
+		_, offered, found := strings.Cut(strings.NewReplacer("for digest", "for", "for revision", "for").Replace(strings.TrimSuffix(stored, "'")), "stored artifact for '")
 		current := o.Text("status", "artifact", "revision")
-		if !found || current == "" || offered == current {
+		if !found || current == "" || offered == current || o.Kind == graph.GitRepository && o.Text("spec", "ref", "semver") == "" {
 			return ""
 		}
-		return fmt.Sprintf("the registry offers %s, which was not signed as a later version than %s; %s keeps running",
+		return fmt.Sprintf("%s offers %s, which was not signed as a later version than %s; %s keeps running", origins[o.Kind],
 			graph.ShortRevision(offered), graph.ShortRevision(current), graph.ShortRevision(current))
 	case "Kustomization":
 		source, applied := g.SourceOf(o), o.Text("status", "lastAppliedRevision")
-		if source == nil || source.Kind != graph.OCIRepository || !older(source.Revision(), applied) {
+		if source == nil || origins[source.Kind] == "" || !older(source.Revision(), applied) {
 			return ""
 		}
-		return fmt.Sprintf("the registry offers %s, which is older than %s; %s keeps running",
+		return fmt.Sprintf("%s offers %s, which is older than %s; %s keeps running", origins[source.Kind],
 			graph.ShortRevision(source.Revision()), graph.ShortRevision(applied), graph.ShortRevision(applied))
 	}
 	return ""
 }
 
+// origins are the origins of sources with versions, by their kind.
+var origins = map[string]string{graph.OCIRepository: "the registry", graph.GitRepository: "the repository"}
+
 // older reports whether the version of a revision is lower than that of another. Revisions without versions are not.
 func older(revision, than string) bool {
 	version := func(text string) *semver.Version {
-		tag, _, _ := strings.Cut(text, "@sha256:")
+		tag, _, _ := strings.Cut(text, "@")
+		if strings.Contains(text, "@sha1:") {
+			tag = strings.TrimPrefix(tag, "v")
+		}
 		parsed, err := semver.StrictNewVersion(tag)
 		if err != nil {
 			return nil

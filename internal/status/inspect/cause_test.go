@@ -164,6 +164,35 @@ func TestRootCauseOf(t *testing.T) {
 			},
 			want: "OCIRepository team-web/web: VerificationError: failed to verify the signature using provider 'cosign': no matching signatures were found for '127.0.0.1:30877/team-web/deploy@sha256:aaaa': team web: find out who has pushed it, delete the tag in the registry, or publish a higher version with `strata publish`",
 		},
+		"a repository without tags": {
+			changes: []change{
+				set("GitRepository", "team-web", "web", map[string]any{"semver": "1.x"}, "spec", "ref"), set("GitRepository", "team-web", "web", nil, "status", "artifact"),
+				says("GitRepository", "team-web", "web", "Ready", "False", "GitOperationFailed", "failed to checkout and determine revision: no match found for semver: 1.x"),
+			},
+			want: "GitRepository team-web/web: NothingPublished: the repository contains no tag in the range 1.x: team web: tag a commit with such a version, and push the tag",
+		},
+		"a tag without a signature": {
+			changes: []change{
+				set("GitRepository", "team-web", "web", "v1.0.0@sha1:cfbe5ea597cecfbe5ea5", "status", "artifact", "revision"),
+				says("GitRepository", "team-web", "web", "SourceVerified", "False", "InvalidGitObject", "cannot verify signature of tag 'v1.1.0' since it is not signed"),
+			},
+			want: "GitRepository team-web/web: NotSigned: tag v1.1.0 has no signature; v1.0.0@cfbe5ea5 keeps running: team web: sign it with the key of a publisher, and push it again",
+		},
+		"a commit without a signature": {
+			changes: []change{
+				set("GitRepository", "team-web", "web", nil, "status", "artifact"),
+				says("GitRepository", "team-web", "web", "SourceVerified", "False", "InvalidCommitSignature", "signature verification of commit 'cfbe5ea597cecfbe5ea5' failed: unsupported signature type: empty"),
+			},
+			want: "GitRepository team-web/web: NotSigned: commit cfbe5ea5 has no signature: team web: sign it with the key of a publisher, and push it again",
+		},
+		"a tag that is older than the one that runs": {
+			changes: []change{
+				set("GitRepository", "team-web", "web", map[string]any{"semver": "1.x"}, "spec", "ref"),
+				set("GitRepository", "team-web", "web", "v1.1.0@sha1:cfbe5ea597cecfbe5ea5", "status", "artifact", "revision"),
+				says("GitRepository", "team-web", "web", "ArtifactInStorage", "True", "Succeeded", "stored artifact for revision 'v1.0.0@sha1:b0aae64d6c86b0aae64d'"),
+			},
+			want: "GitRepository team-web/web: RolledBack: the repository offers v1.0.0@b0aae64d, which was not signed as a later version than v1.1.0@cfbe5ea5; v1.1.0@cfbe5ea5 keeps running: team web: find out who has pushed it, and delete the tag, or push a higher one",
+		},
 		"an artifact that is older than the one that runs": {
 			changes: []change{
 				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"namespace": "team-web", "name": "web"}, "spec": {"url": "oci://127.0.0.1:30877/team-web/deploy", "ref": {"semver": ">=0.0.0"}}}`),

@@ -23,7 +23,8 @@ const updateFailed = "UpdateFailed"
 // of Stacks.
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
-	status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonRolledBack, "InvalidImageName",
+	status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonNotSigned, status.ReasonRolledBack,
+	"InvalidImageName",
 }
 
 // persistence measures for how long a cause has been the same. Its zero value is ready for use.

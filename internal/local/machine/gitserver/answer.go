@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
 	"github.com/strata-platform/strata/internal/status/message"
 	"github.com/strata-platform/strata/internal/terminal"
 )
@@ -52,15 +52,18 @@ func (a *answer) tell(ctx context.Context, control *http.ResponseController, opt
 			line("unknown push option %s: the server has only `git push -o %s`", terminal.Line(each, 50), waitOption)
 		}
 	}
-	applied := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
-	if applied < 0 {
+	first := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
+	if first < 0 {
+		if a.StatusCommand != "" && slices.ContainsFunc(updates, a.appliesTag) {
+			line("See the result with `%s`.", a.StatusCommand)
+		}
 		return
 	}
 	switch {
 	case a.Follow == nil || !slices.Contains(options, waitOption):
 		a.pointToStatus(line)
 	default:
-		a.wait(ctx, control, updates[applied], line)
+		a.wait(ctx, control, updates[first], line)
 	}
 }
 
@@ -76,41 +79,27 @@ func (a *answer) pointToStatus(line func(string, ...any)) {
 
 // applies reports whether Flux applies the branch of an update.
 func (a *answer) applies(each update) bool {
-	branch := branchOf(each.ref)
+	branch := applied.Branch(each.ref)
+	// The commit of a signed tag has another ID than the tag, and Follow waits for a commit.
 	return branch != "" && slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.Branch == branch && !s.Planned })
+}
+
+// appliesTag reports whether an update adds a tag that Flux can apply.
+func (a *answer) appliesTag(each update) bool {
+	return applied.Branch(each.ref) == "" && !each.deletes() && slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.Follows(each.ref) })
 }
 
 // describe returns what Flux does with an update.
 func (a *answer) describe(each update) []string {
-	branch := branchOf(each.ref)
-	name := "branch " + branch
-	if branch == "" {
-		name = strings.TrimPrefix(each.ref, "refs/")
+	if lines, found := applied.Refusal(a.findings.syncs, each.ref, each.deletes()); found {
+		return lines
 	}
-	var folders, branches []string
-	planned := false
-	for _, sync := range a.findings.syncs {
-		if sync.Branch == branch && branch != "" {
-			folder, _ := sync.Spec["path"].(string)
-			folders = append(folders, "."+path.Join("/", folder))
-			planned = planned || sync.Planned
-		}
-		if sync.Branch != "" && !slices.Contains(branches, sync.Branch) {
-			branches = append(branches, sync.Branch)
-		}
+	folders := strings.Join(applied.Folders(a.findings.syncs, each.ref), ", ")
+	what := fmt.Sprintf("commit %.8s of branch %s, folder %s", each.new, applied.Branch(each.ref), folders)
+	if tag, isTag := strings.CutPrefix(each.ref, "refs/tags/"); isTag {
+		what = fmt.Sprintf("tag %s, folder %s, if it is the highest in the range and has the signature that the platform team demands", tag, folders)
 	}
-	switch {
-	case len(folders) == 0 && len(branches) == 0:
-		return []string{fmt.Sprintf("%s is not applied: Flux applies no branch of this repository", name)}
-	case len(folders) == 0 && each.deletes():
-		return nil
-	case len(folders) == 0:
-		return []string{fmt.Sprintf("%s is not applied: Flux applies branch %s; to apply the commit, push it to that branch", name, strings.Join(branches, ", "))}
-	case each.deletes():
-		return []string{fmt.Sprintf("branch %s is deleted: Flux applies it, keeps the objects of its last commit, and fails until the branch exists again", branch)}
-	}
-	slices.Sort(folders)
-	what := fmt.Sprintf("commit %.8s of branch %s, folder %s", each.new, branch, strings.Join(slices.Compact(folders), ", "))
+	planned := slices.ContainsFunc(a.findings.syncs, func(s Sync) bool { return s.Planned && s.Follows(each.ref) })
 	lines := []string{"Flux applies " + what}
 	if planned {
 		lines[0] = "Flux will apply " + what + ", as soon as the platform team has run `strata up`"
@@ -124,7 +113,7 @@ func (a *answer) describe(each update) []string {
 			lines = append(lines, fmt.Sprintf("… and %d more files", len(result.unlisted)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("not applied: %s: no kustomization.yaml below %s lists it", terminal.Line(file, 200), strings.Join(slices.Compact(folders), ", ")))
+		lines = append(lines, fmt.Sprintf("not applied: %s: no kustomization.yaml below %s lists it", terminal.Line(file, 200), folders))
 	}
 	return lines
 }
@@ -150,18 +139,9 @@ func (a *answer) wait(ctx context.Context, control *http.ResponseController, eac
 	defer cancel()
 	line("waiting for the result, at most %s; Ctrl-C ends the wait, but not the push", a.Limits.Follow)
 	said := 0
-	line("%s", a.Follow(ctx, a.repository, branchOf(each.ref), each.new, func(text string) {
+	line("%s", a.Follow(ctx, a.repository, applied.Branch(each.ref), each.new, func(text string) {
 		if said++; said <= mostSaid {
 			line("%s", text)
 		}
 	}))
-}
-
-// branchOf returns the branch of a reference, or "" for a tag or another reference.
-func branchOf(ref string) string {
-	branch, ok := strings.CutPrefix(ref, "refs/heads/")
-	if !ok {
-		return ""
-	}
-	return branch
 }

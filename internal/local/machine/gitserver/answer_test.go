@@ -81,6 +81,34 @@ func TestAPushIsAnsweredWithWhatFluxApplies(t *testing.T) {
 			syncs: []gitserver.Sync{{Spec: trial.Sync{"path": "./"}}},
 			want:  "branch main is not applied: Flux applies no branch of this repository",
 		},
+		"a tag in the range": {
+			files: map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": listed, "b.yaml": other},
+			syncs: []gitserver.Sync{{Versions: "1.x", Spec: trial.Sync{"path": "./"}}},
+			push:  []string{"main:refs/tags/v1.4.0"},
+			want: "Flux applies tag v1.4.0, folder ./, if it is the highest in the range and has the signature that the platform team demands\n" +
+				"not applied: b.yaml: no kustomization.yaml below ./ lists it" + points,
+		},
+		"a tag outside of the range": {
+			syncs: []gitserver.Sync{{Versions: "1.x", Spec: trial.Sync{"path": "./"}}},
+			push:  []string{"main:refs/tags/v2.0.0"},
+			want:  "tags/v2.0.0 is not applied: Flux applies the highest tag in the range 1.x; to apply the commit, push a tag in that range",
+		},
+		"a tag that is no version": {
+			syncs: []gitserver.Sync{{Versions: "1.x", Spec: trial.Sync{"path": "./"}}},
+			push:  []string{"main:refs/tags/v1"},
+			want:  "tags/v1 is not applied: Flux applies the highest tag in the range 1.x; to apply the commit, push a tag in that range",
+		},
+		"a branch of a repository with tags": {
+			syncs: []gitserver.Sync{{Versions: "1.x", Spec: trial.Sync{"path": "./"}}},
+			want:  "branch main is not applied: Flux applies the highest tag in the range 1.x; to apply the commit, push a tag in that range",
+		},
+		"a tag whose build fails": {
+			files: map[string]string{"kustomization.yaml": "resources: [none.yaml]"},
+			syncs: []gitserver.Sync{{Versions: "1.x", Spec: trial.Sync{"path": "./"}}},
+			push:  []string{"main:refs/tags/v1.4.0"},
+			want: "Flux applies tag v1.4.0, folder ./, if it is the highest in the range and has the signature that the platform team demands\n" +
+				"Flux cannot build it: kustomization.yaml lists none.yaml, which does not exist" + points,
+		},
 		"an unknown push option": {
 			push: []string{"-o", "wiat", "main"},
 			want: "Flux applies commit COMMIT of branch main, folder ./\nunknown push option wiat: the server has only `git push -o wait`" + points,

@@ -53,12 +53,11 @@ func (j *judgement) build(each update) error {
 
 // note adds the builds of an update's commit to the findings.
 func (j *judgement) note(each update, tree string, built []trial.Built) error {
-	branch := branchOf(each.ref)
 	var result found
 	var unlisted []string
 	first := true
 	for i, sync := range j.findings.syncs {
-		if sync.Branch != branch || branch == "" {
+		if !sync.Follows(each.ref) {
 			continue
 		}
 		if built[i].Failure != "" && result.failure == "" {

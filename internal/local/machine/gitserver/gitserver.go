@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
 )
 
 // Engineer is the account that may read and write every repository.
@@ -64,14 +65,7 @@ type Server struct {
 }
 
 // Sync is a Kustomization that builds a repository.
-type Sync struct {
-	// Branch is the branch that Flux applies; empty if its source follows a tag or a commit.
-	Branch string
-	// Planned says that the Kustomization does not exist yet.
-	Planned bool
-	// Spec is the spec of the Kustomization.
-	Spec trial.Sync
-}
+type Sync = applied.Sync
 
 // rootSync is the default of Syncs.
 func rootSync(context.Context, string) []Sync {

@@ -70,10 +70,15 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 	if err != nil {
 		return nil, fmt.Errorf("list GitRepositories: %w", err)
 	}
-	branches := map[types.NamespacedName]string{} // by the name of the source
+	followed := map[types.NamespacedName]gitserver.Sync{} // by the name of the source
 	for _, source := range sources.Items {
 		if url, _, _ := unstructured.NestedString(source.Object, "spec", "url"); url == s.address(repository) {
-			branches[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = branchOf(source)
+			branch := branchOf(source)
+			follows := gitserver.Sync{Branch: branch}
+			if branch == "" {
+				follows.Versions = versionsOf(source)
+			}
+			followed[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = follows
 		}
 	}
 	syncs, err := client.Resource(kustomizations).List(ctx, metav1.ListOptions{})
@@ -88,9 +93,10 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 			name.Namespace = sync.GetNamespace()
 		}
 		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
-		branch, builds := branches[name]
+		follows, builds := followed[name]
 		if ok && source["kind"] == "GitRepository" && builds {
-			found = append(found, foundSync{gitserver.Sync{Branch: branch, Spec: spec}, name})
+			follows.Spec = spec
+			found = append(found, foundSync{follows, name})
 		}
 	}
 	return found, nil
@@ -110,4 +116,13 @@ func branchOf(source unstructured.Unstructured) string {
 		return "master"
 	}
 	return ref["branch"]
+}
+
+// versionsOf returns the range of tags that a GitRepository follows, or "". A name and a commit take precedence over a range.
+func versionsOf(source unstructured.Unstructured) string {
+	ref, _, _ := unstructured.NestedStringMap(source.Object, "spec", "ref")
+	if ref["name"] != "" || ref["commit"] != "" {
+		return ""
+	}
+	return ref["semver"]
 }
