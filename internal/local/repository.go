@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
+	"github.com/strata-platform/strata/internal/check/kept"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/repositories"
+	"github.com/strata-platform/strata/internal/local/schemas"
 	"github.com/strata-platform/strata/internal/parts"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/toolchain"
 )
 
 // repositories returns the repositories of the home on the running Git server.
@@ -21,6 +24,12 @@ func (p *Platform) repositories(running supervisor.Status) (repositories.Reposit
 	all := repositories.Repositories{Home: p.Home, Root: p.Repository.Root, URL: running.GitURL, Create: p.client.CreateRepository}
 	if port := running.Ports[supervisor.RegistryPort]; port != 0 {
 		all.Registry = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	all.Kept = func(ctx context.Context, team string) (map[string][]byte, error) {
+		// Without the plugins the schema has fewer properties, and a check names the command that completes it.
+		open := func() (*toolchain.Toolchain, error) { return p.Toolchain, nil }
+		files, _, err := kept.Files(p.teamsFile(), team, schemas.Folders(ctx, open, "")...)
+		return files, err
 	}
 	if !p.Repository.Organisation {
 		all.Example = os.DirFS(filepath.Join(p.Repository.Root, filepath.FromSlash(repositories.FirstTeamFiles)))

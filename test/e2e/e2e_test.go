@@ -99,6 +99,8 @@ func params(dir string) testscript.Params {
 			"scale":       scale,
 			"running":     running,
 			"killed":      killed,
+			"artifact":    artifact,
+			"newkey":      newKey,
 		},
 	}
 }

@@ -171,8 +171,9 @@ func step(node *yaml.Node, rest string) (key, value *yaml.Node, after string) {
 		}
 		return nil, nil, ""
 	}
-	// Keys can contain dots and brackets, so the longest key of the file that fits wins.
-	longest := -1
+	// Keys can contain dots and brackets, so the longest key of the file that fits wins. A step over an empty key does not shorten
+	// the path, and aliases can lead back to the same map.
+	longest := 0
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
 		name := node.Content[i].Value
 		for _, written := range []string{name, "[" + name + "]", `["` + name + `"]`} {

@@ -59,21 +59,43 @@ type Source struct {
 // ErrTeam is the error of a call that names no team, or a team that the file does not have.
 var ErrTeam = errors.New("no such team")
 
-// Load returns the name of a team and its limits. The name is empty if no file names the team.
-func Load(from Source) (string, platform.Limits, error) {
-	file := from.File
+// File returns the name of the file with the entry, or an empty name if no file names a team.
+func File(from Source) (string, error) {
 	own := filepath.Join(from.Repository, Folder, Name)
 	switch {
-	case file != "":
+	case from.File != "":
+		return from.File, nil
 	case regular(own):
-		file = own
+		return own, nil
 	case from.Team == "":
-		return "", platform.Limits{}, nil
-	default:
-		var err error
-		if file, err = from.Fallback(); err != nil {
-			return "", platform.Limits{}, fmt.Errorf("%w: %s has no %s/%s, and there is no teams.yaml: name it with --teams (%w)", ErrTeam, from.Repository, Folder, Name, err)
-		}
+		return "", nil
+	}
+	file, err := from.Fallback()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s has no %s/%s, and there is no teams.yaml: name it with --teams (%w)", ErrTeam, from.Repository, Folder, Name, err)
+	}
+	return file, nil
+}
+
+// Kept returns the content of a file in Folder of a repository, or nil if the folder has no such file, or one that is a link or
+// has more than most bytes.
+func Kept(repository, name string, most int64) []byte {
+	file := filepath.Join(repository, Folder, name)
+	if info, err := os.Lstat(file); err != nil || info.Size() > most || !regular(file) {
+		return nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// Load returns the name of a team and its limits. The name is empty if no file names the team.
+func Load(from Source) (string, platform.Limits, error) {
+	file, err := File(from)
+	if err != nil || file == "" {
+		return "", platform.Limits{}, err
 	}
 	if info, err := os.Stat(file); err == nil && info.Size() > maxSize {
 		return "", platform.Limits{}, fmt.Errorf("%s has %d bytes: a list of teams has at most %d", file, info.Size(), maxSize)

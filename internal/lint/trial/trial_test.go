@@ -223,20 +223,22 @@ func TestABuildNamesTheManifestsThatItDoesNotRead(t *testing.T) {
 		want    []string
 		failure string
 	}{
-		"every file is listed":             {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}, "", nil, ""},
-		"a file is not listed":             {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object, "b.yaml": other}, "", []string{"b.yaml"}, ""},
-		"a file with ordinary lines":       {map[string]string{"kustomization.yaml": "resources: []", "b.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"}, "", []string{"b.yml"}, ""},
-		"Flux lists every file itself":     {map[string]string{"a.yaml": object, "deep/b.yaml": other}, "", nil, ""},
-		"a folder that is not listed":      {map[string]string{"kustomization.yaml": "resources: [a]", "a/kustomization.yaml": "resources: [a.yaml]", "a/a.yaml": object, "b/b.yaml": other}, "", []string{"b/b.yaml"}, ""},
-		"a file outside of the folder":     {map[string]string{"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": object, "b.yaml": other}, "./app", []string{"b.yaml"}, ""},
-		"a file of a generator":            {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: x, files: [b.yaml]}]", "b.yaml": other}, "", nil, ""},
-		"a file that contains no object":   {map[string]string{"kustomization.yaml": "resources: []", "values.yaml": "image: x\nkind: y\n"}, "", nil, ""},
-		"a file that Flux ignores":         {map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "/b.yaml", "b.yaml": other}, "", nil, ""},
-		"a build that fails":               {map[string]string{"kustomization.yaml": "resources: [c.yaml]", "b.yaml": other}, "", nil, "c.yaml"},
-		"a document that is not YAML":      {map[string]string{"a.yaml": "a: b\n---\nc: d\n---\ne: f\nx: [\n"}, "", nil, "a.yaml"},
-		"a second document that is broken": {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n---\n" + "e: f\nx: [\n"}, "", nil, "a.yaml is not valid YAML: did not find expected node content (line 4)"},
-		"a name with an escape sequence":   {map[string]string{"kustomization.yaml": "resources: []", "\x1b[2J.yaml": other}, "", []string{"\x1b[2J.yaml"}, ""},
-		"more files than the result names": {many, "", nil, ""},
+		"every file is listed":                                        {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}, "", nil, ""},
+		"a file is not listed":                                        {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object, "b.yaml": other}, "", []string{"b.yaml"}, ""},
+		"a file with ordinary lines":                                  {map[string]string{"kustomization.yaml": "resources: []", "b.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"}, "", []string{"b.yml"}, ""},
+		"Flux lists every file itself":                                {map[string]string{"a.yaml": object, "deep/b.yaml": other}, "", nil, ""},
+		"a folder that is not listed":                                 {map[string]string{"kustomization.yaml": "resources: [a]", "a/kustomization.yaml": "resources: [a.yaml]", "a/a.yaml": object, "b/b.yaml": other}, "", []string{"b/b.yaml"}, ""},
+		"a file outside of the folder":                                {map[string]string{"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": object, "b.yaml": other}, "./app", []string{"b.yaml"}, ""},
+		"a file of a generator":                                       {map[string]string{"kustomization.yaml": "configMapGenerator: [{name: x, files: [b.yaml]}]", "b.yaml": other}, "", nil, ""},
+		"a file that contains no object":                              {map[string]string{"kustomization.yaml": "resources: []", "values.yaml": "image: x\nkind: y\n"}, "", nil, ""},
+		"a file that Flux ignores":                                    {map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "/b.yaml", "b.yaml": other}, "", nil, ""},
+		"the files of strata check":                                   {map[string]string{"kustomization.yaml": "resources: []", ".strata-team/teams.json": `{"apiVersion":"strata/v1","kind":"Teams"}`, ".strata-team/schema.json": other}, "", nil, ""},
+		"the files of strata check, and Flux lists every file itself": {map[string]string{"a.yaml": object, ".strata-team/teams.json": `{"apiVersion":"strata/v1","kind":"Teams"}`, ".strata-team/schema.json": object}, "", nil, ""},
+		"a build that fails":                                          {map[string]string{"kustomization.yaml": "resources: [c.yaml]", "b.yaml": other}, "", nil, "c.yaml"},
+		"a document that is not YAML":                                 {map[string]string{"a.yaml": "a: b\n---\nc: d\n---\ne: f\nx: [\n"}, "", nil, "a.yaml"},
+		"a second document that is broken":                            {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n---\n" + "e: f\nx: [\n"}, "", nil, "a.yaml is not valid YAML: did not find expected node content (line 4)"},
+		"a name with an escape sequence":                              {map[string]string{"kustomization.yaml": "resources: []", "\x1b[2J.yaml": other}, "", []string{"\x1b[2J.yaml"}, ""},
+		"more files than the result names":                            {many, "", nil, ""},
 	} {
 		problems, built, err := judge.Build(repository(each.files), []trial.Sync{{"path": each.path}})
 		if err != nil || len(problems) > 0 || len(built) != 1 {

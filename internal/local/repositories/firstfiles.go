@@ -9,6 +9,8 @@ import (
 	"regexp"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/internal/check/kept"
 )
 
 // FirstTeamFiles is the folder of a clone that contains the first files of a team's repository.
@@ -33,10 +35,15 @@ var (
 )
 
 // writeFirstFiles copies the example to a folder for a team. The account gets the team's name. Because the teams share
-// an instance, the database's user gets the team's name too, and the database's name begins with it.
-func writeFirstFiles(example fs.FS, folder, team string) error {
+// an instance, the database's user gets the team's name too, and the database's name begins with it. It adds the files for
+// editors and checks, and to the file with the Program the line that names the schema; the schema has no kinds of the others.
+func writeFirstFiles(example fs.FS, folder, team string, added map[string][]byte) error {
 	if err := os.CopyFS(folder, example); err != nil {
 		return err
+	}
+	modeline := ""
+	if added[kept.SchemaFile] != nil {
+		modeline = kept.Modeline
 	}
 	// YAML may read a team's name as another type, such as "on", so it needs encoding.
 	name, err := yaml.Marshal(team)
@@ -44,7 +51,7 @@ func writeFirstFiles(example fs.FS, folder, team string) error {
 		return err
 	}
 	own := append([]byte(`${1}`), bytes.TrimSpace(name)...)
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -65,6 +72,13 @@ func writeFirstFiles(example fs.FS, folder, team string) error {
 			}
 			content = accountField.ReplaceAll(content, own)
 		}
+		if entry.Name() == firstTeamProgram {
+			content = append([]byte(modeline), content...)
+		}
 		return os.WriteFile(path, content, 0o600)
 	})
+	if err != nil {
+		return err
+	}
+	return kept.Write(folder, added)
 }

@@ -50,7 +50,7 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 	longest := strings.Repeat("a", 25)
 	for _, team := range []string{"web", "api", "on", "n-1", longest} {
 		folder := t.TempDir()
-		if err := writeFirstFiles(os.DirFS(example(t)), folder, team); err != nil {
+		if err := writeFirstFiles(os.DirFS(example(t)), folder, team, nil); err != nil {
 			t.Fatal(err)
 		}
 		pod := text(t, filepath.Join(folder, "wordpress.yaml"), "Deployment", "spec", "template", "spec", "serviceAccountName")
@@ -70,7 +70,7 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 
 func TestRepositoryOfATeamDoesNotNameTheExamplesTeam(t *testing.T) {
 	folder := t.TempDir()
-	if err := writeFirstFiles(os.DirFS(example(t)), folder, "shop"); err != nil {
+	if err := writeFirstFiles(os.DirFS(example(t)), folder, "shop", nil); err != nil {
 		t.Fatal(err)
 	}
 	named := 0
@@ -103,7 +103,7 @@ func TestExampleWithoutAnAccountFillsNoRepository(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(changed, "wordpress.yaml"), []byte("kind: Deployment\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFirstFiles(os.DirFS(changed), t.TempDir(), "api"); err == nil || !strings.Contains(err.Error(), "wordpress.yaml of examples/wordpress sets no serviceAccountName") {
+	if err := writeFirstFiles(os.DirFS(changed), t.TempDir(), "api", nil); err == nil || !strings.Contains(err.Error(), "wordpress.yaml of examples/wordpress sets no serviceAccountName") {
 		t.Errorf("error %v, want one that names the file and the field", err)
 	}
 }

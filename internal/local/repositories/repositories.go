@@ -38,6 +38,9 @@ type Repositories struct {
 	Branch string
 	// Example is the first content of a team's repository.
 	Example fs.FS
+	// Kept returns the files that a team's new repository keeps for editors and the team's own checks, by their paths. Nil means
+	// none.
+	Kept func(ctx context.Context, team string) (map[string][]byte, error)
 	// URL is the address of the Git server, without a login.
 	URL string
 	// Registry is the host and port of the home's registry.
@@ -171,7 +174,13 @@ func (r Repositories) seedTeam(ctx context.Context, team string) error {
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	defer os.RemoveAll(work)
-	if err := writeFirstFiles(r.Example, work, team); err != nil {
+	kept := map[string][]byte{}
+	if r.Kept != nil {
+		if kept, err = r.Kept(ctx, team); err != nil {
+			return fmt.Errorf("fill the repository of team %s: %w", team, err)
+		}
+	}
+	if err := writeFirstFiles(r.Example, work, team, kept); err != nil {
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	for _, args := range [][]string{

@@ -18,6 +18,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/check"
+	"github.com/strata-platform/strata/internal/check/kept"
 	"github.com/strata-platform/strata/internal/check/program"
 	"github.com/strata-platform/strata/internal/check/report"
 	"github.com/strata-platform/strata/internal/check/teamfile"
@@ -33,8 +34,8 @@ var writers = map[string]func(io.Writer, *check.Report) error{
 
 // flags are the values of the flags of one call.
 type flags struct {
-	team, teams, output, schemas string
-	skip                         []string
+	team, teams, output, schemas, write string
+	skip                                []string
 }
 
 // New returns the command.
@@ -104,14 +105,19 @@ func run(command *cobra.Command, o cli.Options, f flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	options.Schemas = sync.OnceValue(func() *program.Schemas { return program.Open(folders(command, o, f.schemas)...) })
-	go options.Schemas()
+	folders := sync.OnceValue(func() []string { return schemas.Folders(command.Context(), o.Toolchain, f.schemas) })
+	options.Schemas = sync.OnceValue(func() *program.Schemas { return program.Open(folders()...) })
+	notes := sync.OnceValue(func() []string {
+		return kept.Outdated(options.Folder, options.Limits, f.teams, options.Team, folders()...)
+	})
+	go notes()
 	// The plugins that return their schemas end before the command does.
 	defer options.Schemas()
 	result, err := check.Run(command.Context(), options)
 	if err != nil {
 		return err
 	}
+	result.Notes = append(result.Notes, notes()...)
 	if err := write(o.Out, result); err != nil {
 		return err
 	}
@@ -127,24 +133,4 @@ func fallback(o cli.Options) func() (string, error) {
 		root, err := o.Root()
 		return filepath.Join(root, "teams.yaml"), err
 	}
-}
-
-// folders returns the folders with schemas. Without any, the check says which part it leaves out.
-func folders(command *cobra.Command, o cli.Options, given string) []string {
-	if given != "" {
-		return []string{given}
-	}
-	tools, err := o.Toolchain()
-	if err != nil {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	kept, err := schemas.Keep(command.Context(), tools, self)
-	if err != nil {
-		return nil
-	}
-	return []string{kept}
 }

@@ -102,6 +102,35 @@ func TestTheSchemaContainsTheTypesOfTheTeam(t *testing.T) {
 	}
 }
 
+// TestAWrittenSchemaIsOutOfDateWhenThePlatformChanges writes the files of a team into a clone, checks the clone, changes the
+// list, and writes them again.
+func TestAWrittenSchemaIsOutOfDateWhenThePlatformChanges(t *testing.T) {
+	clone, list := repository(t, "ConfigMap"), filepath.Join(repository(t, "ConfigMap"), "teams.json")
+	packages := t.TempDir()
+	put := func(name, content string) {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(filepath.Join(packages, "random-1.0.0.json"), `{"name": "random", "resources": {"random:index/randomPet:RandomPet": {}}}`)
+	write := []string{"--teams", list, "--team", "web", "--schemas", packages, "--write", clone}
+	checked := []string{clone, "--teams", list, "--team", "web", "--schemas", packages}
+	expect := func(state string, build func(cli.Options) *cobra.Command, args []string, says string) {
+		t.Helper()
+		if out, err := call(t, build, args...); err != nil || !strings.Contains(out, says) || says == "no findings" && strings.Contains(out, "strata schema") {
+			t.Errorf("%s: error %v, output:\n%s", state, err, out)
+		}
+	}
+	expect("before", checkcmd.New, checked, "no findings")
+	expect("new files", checkcmd.Schema, write, filepath.Join(clone, ".strata-team", "schema.json"))
+	expect("after", checkcmd.New, checked, "no findings")
+	expect("with the files only", checkcmd.New, []string{clone}, "no findings for team web")
+	put(list, `{"apiVersion": "strata/v1", "kind": "Teams", "teams": [{"name": "web", "allow": ["random:*"]}]}`)
+	expect("another list", checkcmd.New, checked, "run `strata schema --team web --teams "+list+" --write "+clone+"`")
+	expect("the files again", checkcmd.Schema, write, "teams.json")
+	expect("in the end", checkcmd.New, checked, "no findings")
+}
+
 func TestTheReferenceShowsTheFieldsOfTheReport(t *testing.T) {
 	page := "docs/reference/check.md"
 	for _, block := range docstest.Blocks(t, page) {

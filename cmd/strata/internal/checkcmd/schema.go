@@ -3,16 +3,18 @@ package checkcmd
 import (
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
-	"github.com/strata-platform/strata/internal/check/admission"
-	"github.com/strata-platform/strata/internal/check/editor"
+	"github.com/strata-platform/strata/internal/check/kept"
 	"github.com/strata-platform/strata/internal/check/teamfile"
+	"github.com/strata-platform/strata/internal/local/schemas"
 )
 
 // Schema returns the command schema.
@@ -26,14 +28,21 @@ team may declare, with their properties, and has at most 512 KB: a larger one lo
 
 yaml-language-server reads the schema of a file from a comment in the first line of the file:
 
-  # yaml-language-server: $schema=.strata-team/schema.json`,
-		Example: `  strata schema --team web`,
-		Args:    o.Arguments(cobra.NoArgs),
-		RunE:    func(command *cobra.Command, _ []string) error { return schema(command, o, f) },
+  ` + strings.TrimSpace(kept.Modeline) + `
+
+With --write, the command writes the schema and the team's entry of teams.yaml into a clone of the team's repository, which
+strata check and editors read. A new repository contains both. Run it again, and commit the files, when the platform has
+changed what the team may declare.`,
+		Example: `  strata schema --team web
+  strata schema --team web --write ../web`,
+		Args: o.Arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return schema(command, o, f) },
 	}
 	command.Flags().StringVar(&f.team, "team", "", "name of the team; by default the only team of the file")
 	command.Flags().StringVar(&f.teams, "teams", "", "file with the team's entry, in the format of teams.yaml")
 	command.Flags().StringVar(&f.schemas, "schemas", "", "folder with schemas of Pulumi's packages, in files NAME-VERSION.json")
+	command.Flags().StringVar(&f.write, "write", "", "clone of the team's repository, to write the schema and the team's entry to")
+	complete.Flag(command, "write", complete.Files)
 	complete.Flag(command, "team", complete.Nothing)
 	complete.Flag(command, "teams", complete.Files)
 	complete.Flag(command, "schemas", complete.Files)
@@ -41,58 +50,36 @@ yaml-language-server reads the schema of a file from a comment in the first line
 }
 
 func schema(command *cobra.Command, o cli.Options, f flags) error {
-	team, limits, err := teamfile.Load(teamfile.Source{Repository: ".", File: f.teams, Team: f.team, Fallback: fallback(o)})
+	from := teamfile.Source{Repository: ".", File: f.teams, Team: f.team, Fallback: fallback(o)}
+	list, err := teamfile.File(from)
+	if err == nil && list == "" {
+		return o.Usage(errors.New("name the team with --team"))
+	}
 	if errors.Is(err, teamfile.ErrTeam) {
 		return o.Usage(err)
 	}
-	if err == nil && team == "" {
-		return o.Usage(errors.New("name the team with --team"))
+	if err != nil {
+		return err
+	}
+	files, complete, err := kept.Files(list, f.team, schemas.Folders(command.Context(), o.Toolchain, f.schemas)...)
+	if errors.Is(err, teamfile.ErrTeam) {
+		return o.Usage(err)
 	}
 	if err != nil {
 		return err
 	}
-	of := editor.Team{Names: texts(limits.Policy["typeNames"]), Prefixes: texts(limits.Policy["typePrefixes"])}
-	if of.Definitions, err = admission.Definitions(limits.Entries); err != nil {
-		return err
-	}
-	found := 0
-	for _, folder := range folders(command, o, f.schemas) {
-		names, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			content, err := os.ReadFile(name)
-			if err != nil {
-				return fmt.Errorf("read the schema of a package: %w", err)
-			}
-			pkg, err := editor.ReadPackage(content)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			of.Packages = append(of.Packages, pkg)
-			found++
-		}
-	}
-	if found == 0 {
+	if !complete {
 		fmt.Fprintln(o.Err, "note: the schema has no properties of resources: no schemas of Pulumi's packages are here; strata up builds the plugins, or name a folder with --schemas")
 	}
-	content, err := editor.Schema(of)
-	if err != nil {
+	if f.write == "" {
+		_, err = o.Out.Write(files[kept.SchemaFile])
 		return err
 	}
-	_, err = o.Out.Write(append(content, '\n'))
-	return err
-}
-
-// texts returns a list of a TenantPolicy.
-func texts(list any) []string {
-	values, _ := list.([]any)
-	all := make([]string, 0, len(values))
-	for _, each := range values {
-		if text, ok := each.(string); ok {
-			all = append(all, text)
-		}
+	if err := kept.Write(f.write, files); err != nil {
+		return err
 	}
-	return all
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintln(o.Out, filepath.Join(f.write, name))
+	}
+	return nil
 }
