@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	pulumimetav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,7 @@ import (
 	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/hopguard"
 )
 
 // operatorUser is the operator, with only the rights that layer 2 grants.
@@ -126,6 +128,9 @@ func newCluster(t *testing.T) *cluster {
 		_, err := hop.NewPolicyKind(ctx, "policies")
 		if err == nil {
 			_, err = hop.NewStackDefaults(ctx, "defaults")
+		}
+		if err == nil {
+			_, err = hopguard.New(ctx, &pulumimetav1.ObjectMetaArgs{Name: pulumi.String(hopguard.Name)}, "the platform team")
 		}
 		return err
 	})

@@ -224,18 +224,18 @@ func TestHostilePlansFail(t *testing.T) {
 		"a-bomb":       {plan.Spec{Manifests: bomb()}, "document 1 of spec.manifests: "},
 		"as-the-plans": {plan.Spec{Manifests: manifests(shop, stack("shop", ", serviceAccountName: strata-plan"))}, "cannot be planned: Stack shop"},
 		"a-type":       {plan.Spec{Manifests: manifests(strings.ReplaceAll(shop, "core/v1:ConfigMap", "core/v1:Pod"), stack("shop", ""))}, "the API server would refuse Program shop: "},
-		"the-context":  {plan.Spec{Manifests: configMap("strata-context", "mine")}, ""},
+		"the-context":  {plan.Spec{Manifests: configMap("strata-context", "mine")}, "the API server would refuse ConfigMap strata-context: "},
 		"a-repository": {plan.Spec{Manifests: "apiVersion: pulumi.com/v1\nkind: Stack\nmetadata: {name: a}\nspec: {projectRepo: 'https://git.example.com/a.git'}"}, "cannot be planned: Stack a"},
 		"no-program":   {plan.Spec{Manifests: stack("shop", "")}, "cannot be planned: Stack shop"},
 		"a-reference":  {plan.Spec{Manifests: manifests(shop, stack("shop", ", configRef: {colour: {name: missing, key: x}}"))}, "cannot be planned: Stack shop"},
 	} {
 		tm.plan(t, name, c.spec)
 		got := tm.complete(t, name).Status
-		if c.want == "" {
-			continue
-		}
 		if got.Phase != plan.Failed || !strings.HasPrefix(got.Message, c.want) || got.Digest != "" {
 			t.Errorf("%s: %s: %s\nwant Failed: %s", name, got.Phase, got.Message, c.want)
+		}
+		if name == "as-the-plans" && !strings.Contains(got.Stacks[0].Message, "spec.serviceAccountName is strata-plan. Stacks of team hostile may run as hostile") {
+			t.Errorf("%s: the Plan does not repeat the API server's words: %s", name, got.Stacks[0].Message)
 		}
 		if err := tm.Delete(t.Context(), tm.parse(t, "{apiVersion: strata.dev/v1, kind: Plan, metadata: {name: "+name+"}}")); err != nil {
 			t.Fatal(err)

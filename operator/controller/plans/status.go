@@ -95,17 +95,20 @@ func planned(t *target, result *engine.Result) plan.Stack {
 	p := plan.Stack{
 		Name: t.stack.Name, Removed: t.removed, State: result.Plan.State, Changes: result.Changes, More: result.Plan.More, Uncompared: result.Plan.Uncompared,
 	}
-	for _, each := range result.Plan.Steps {
+	steps := slices.Clone(result.Plan.Steps)
+	slices.SortStableFunc(steps, func(a, b events.PlannedStep) int { return cmp.Compare(rank(a), rank(b)) })
+	kept := min(len(steps), levels[0][0])
+	p.More += len(steps) - kept
+	for _, each := range steps[:kept] {
 		p.Steps = append(p.Steps, stepOf(each))
 	}
-	slices.SortStableFunc(p.Steps, func(a, b plan.Step) int { return cmp.Compare(rank(a), rank(b)) })
 	return p
 }
 
 // rank orders the steps of a Stack.
-func rank(s plan.Step) int {
+func rank(s events.PlannedStep) int {
 	switch {
-	case s.LosesData:
+	case plan.LosesData(s.Op, s.Type):
 		return 0
 	case s.Op == "delete":
 		return 1
@@ -116,11 +119,12 @@ func rank(s plan.Step) int {
 }
 
 func stepOf(from events.PlannedStep) plan.Step {
+	kept := min(len(from.Fields), levels[0][1])
 	step := plan.Step{
 		Op: clean(from.Op, 60), Name: clean(from.Name, longestText), Type: clean(from.Type, longestText),
-		LosesData: plan.LosesData(from.Op, from.Type), More: from.More,
+		LosesData: plan.LosesData(from.Op, from.Type), More: from.More + len(from.Fields) - kept,
 	}
-	for _, f := range from.Fields {
+	for _, f := range from.Fields[:kept] {
 		step.Fields = append(step.Fields, plan.Field{
 			Path: clean(f.Path, longestText), Before: clean(f.Before, longestText), After: clean(f.After, longestText), Replaces: f.Replaces,
 		})
