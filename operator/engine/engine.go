@@ -12,13 +12,13 @@ import (
 	"sync/atomic"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
-	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/owners"
-	"github.com/strata-platform/strata/operator/engine/owners/taken"
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/engine/redact"
 	"github.com/strata-platform/strata/operator/engine/runlog"
 	"github.com/strata-platform/strata/operator/engine/settings"
+	"github.com/strata-platform/strata/operator/engine/token"
 	"github.com/strata-platform/strata/operator/engine/workdir"
 	"github.com/strata-platform/strata/operator/sandbox"
 )
@@ -54,6 +54,8 @@ type Engine struct {
 
 	crypters settings.Crypters
 
+	hider redact.Hider
+
 	owners owners.Registry
 }
 
@@ -87,12 +89,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder of run: %w", err)
 	}
-	if req.Operation == Drift {
-		state := backend.State{Backend: located, Parent: req.BackendFolder, Project: req.Project, Stack: req.Stack}
-		if located, err = state.Copy(root, dir); err != nil {
-			_ = root.Close()
-			return nil, stateError(req, err)
-		}
+	mask := newMask(req)
+	located, hidden, err := e.copyState(ctx, located, root, dir, &req)
+	if err != nil {
+		_ = root.Close()
+		return nil, stateError(req, err)
 	}
 	env, err := e.environment(dir, located.Address, req)
 	if err != nil {
@@ -100,8 +101,8 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, err
 	}
 	r := &run{
-		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),
-		located: located, crypters: &e.crypters,
+		Request: req, dir: dir, root: root, env: env, network: network, mask: mask,
+		located: located, crypters: &e.crypters, hidden: hidden,
 	}
 	defer r.close()
 	for _, step := range []func() error{
@@ -119,7 +120,8 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop, err := r.keepToken(ctx)
+	keeper := token.Keeper{Root: r.root, Get: r.Token, Mask: r.mask}
+	stop, err := keeper.Keep(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -201,42 +203,7 @@ type run struct {
 	located backend.Backend
 
 	crypters *settings.Crypters
-}
 
-// state returns the stack's state in its backend.
-func (r *run) state() backend.State {
-	return backend.State{
-		Backend: r.located, Parent: r.BackendFolder, Root: r.StateRoot, Project: r.Project, Stack: r.Stack, CloudProject: r.cloudProject(),
-	}
-}
-
-// own rejects a run that would create a database or a user of another stack. The caller calls end after the run. For names
-// that only the run knows, own gives the plugins of the run a list.
-func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), err error) {
-	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
-		return func() {}, nil
-	}
-	// Pulumi reports a program that cannot be read, and creates nothing.
-	declared, defaults, _ := r.project.Databases(r.files)
-	if r.Source != nil {
-		defaults = nil // The files of the project may set config values, too.
-	}
-	others, end, err := registry.Begin(ctx, &owners.Run{
-		Declared: declared, Opaque: r.project.Language() != project.YAML,
-		Config: r.Config, Defaults: defaults, Secret: r.SecretConfig, State: r.state(), Named: r.Named,
-	})
-	if err != nil {
-		return end, r.failure(Failed, "%v", err)
-	}
-	variable, err := taken.Write(r.root, others)
-	r.env = append(r.env, variable)
-	return end, err
-}
-
-// boundState rejects a state that is too large to be loaded.
-func (r *run) boundState() error {
-	if over := bounds.As(r.state().Bound()); over != nil {
-		return r.failure(TooLarge, "%s", over)
-	}
-	return nil
+	// hidden is what a plan gets in place of secrets. It is nil for other operations.
+	hidden *redact.Hidden
 }

@@ -99,6 +99,9 @@ func (r *run) settings() settings.File {
 
 // encrypt writes the secret config into the stack's settings.
 func (r *run) encrypt(ctx context.Context) error {
+	if r.hidden != nil {
+		return r.settings().EncryptBy(ctx, r.hidden.Key, r.SecretConfig)
+	}
 	passphrase := environ.Variable(r.env, settings.PassphraseVariable)
 	if !slices.Contains([]string{"", "default", "passphrase"}, r.SecretsProvider) {
 		passphrase = ""

@@ -95,8 +95,11 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	}
 
 	log := events.NewLog(r.mask)
-	if r.Operation == Drift {
+	switch r.Operation {
+	case Drift:
 		log.OfRefresh()
+	case Plan:
+		log.OfPreview()
 	}
 	stop := r.report(log)
 	output := ""
@@ -120,6 +123,10 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	}
 	result := &Result{Outputs: outputs, Changes: log.Changes(), Log: output}
 	result.Drifted, result.MoreDrifted = log.Drift()
+	if r.hidden != nil {
+		result.Plan = log.Plan()
+		result.Plan.State = r.hidden.Digest
+	}
 	return result, nil
 }
 
@@ -131,7 +138,7 @@ func (r *run) complete(readErr error, fault string) error {
 	} else if readErr != nil {
 		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
 	}
-	if r.Operation == Preview || r.Operation == Destroy || r.Operation == Drift {
+	if r.Operation != Up && r.Operation != Refresh {
 		// Callers do not record the outputs of these operations.
 		return nil
 	}
@@ -169,16 +176,16 @@ func (r *run) report(log *events.Log) (stop func()) {
 }
 
 func (r *run) arguments() []string {
-	command, preview := string(r.Operation), "--skip-preview"
-	if r.Operation == Drift {
-		command, preview = string(Refresh), "--preview-only"
+	// A preview before the operation would run the program twice, and nobody reads it.
+	args := []string{string(r.Operation), "--skip-preview"}
+	switch r.Operation {
+	case Preview, Plan:
+		args = []string{string(Preview)}
+	case Drift:
+		args = []string{string(Refresh), "--preview-only"}
 	}
-	args := []string{command, "--suppress-progress", "--suppress-outputs", "--color", "never"}
-	if r.Operation != Preview {
-		// A preview before the operation would run the program twice, and nobody reads it.
-		args = append(args, preview)
-	}
-	if r.Refresh && r.Operation != Refresh {
+	args = append(args, "--suppress-progress", "--suppress-outputs", "--color", "never")
+	if r.Refresh && r.Operation != Refresh && r.Operation != Plan {
 		args = append(args, "--refresh")
 	}
 	if r.RunProgram && (r.Operation == Destroy || r.Operation == Refresh) {

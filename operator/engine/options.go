@@ -15,7 +15,7 @@ type Options struct {
 	// ExpectNoChanges makes Up, Preview and Refresh fail if they find a change.
 	ExpectNoChanges bool
 
-	// Replace lists the URNs of resources that Up and Preview replace.
+	// Replace lists the URNs of resources that Up, Preview and Plan replace.
 	Replace []string
 
 	// ContinueOnError makes Up and Destroy continue with other resources after a failure.
@@ -44,7 +44,7 @@ func (o Options) arguments(operation Operation) []string {
 	if o.ExpectNoChanges && (changes || operation == Refresh) {
 		args = append(args, "--expect-no-changes")
 	}
-	if changes {
+	if changes || operation == Plan {
 		for _, urn := range o.Replace {
 			args = append(args, "--replace", urn)
 		}

@@ -29,6 +29,13 @@ const (
 	// backend, Drift works on a copy of the stack's state, so it may run at any time. Drift runs no program.
 	Drift Operation = "drift"
 
+	// Plan shows what Up would do, for a program that nobody has reviewed. The run sees no secret: it works on a copy of the
+	// stack's state in which placeholders replace all secrets, the values of SecretConfig are placeholders, and it gets no
+	// variable of Env whose value is in Secrets. The engine itself reads the state, with the passphrase in Env. Plan takes no lock
+	// and changes nothing. Without a Program, Plan shows the deletion of all resources. The caller chooses an identity, by
+	// Kubeconfig and Token, that may only read. Plan supports file backends only.
+	Plan Operation = "plan"
+
 	// Destroy deletes the stack's resources. The empty stack stays in its backend.
 	Destroy Operation = "destroy"
 )
@@ -48,7 +55,7 @@ type Request struct {
 	// Pulumi.yaml counts; Project must then be empty or equal to that name.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy and Drift need none. Program and Source
+	// Program is the content of Pulumi.yaml. Destroy, Drift and Plan need none. Program and Source
 	// exclude each other.
 	Program []byte
 
@@ -173,6 +180,9 @@ type Result struct {
 	Drifted     []events.Drifted
 	MoreDrifted int
 
+	// Plan is the result of a Plan, and nil for other operations.
+	Plan *events.Plan
+
 	// Log is the end of pulumi's output.
 	Log string
 
@@ -184,9 +194,9 @@ type Result struct {
 // validate rejects requests that would fail later with a less clear error.
 func (r Request) validate() error {
 	switch r.Operation {
-	case Up, Preview, Refresh, Destroy, Drift:
+	case Up, Preview, Plan, Refresh, Destroy, Drift:
 	default:
-		return fmt.Errorf("operation %q is unknown: use up, preview, refresh, drift or destroy", r.Operation)
+		return fmt.Errorf("operation %q is unknown: use up, preview, plan, refresh, drift or destroy", r.Operation)
 	}
 	if r.Program != nil && r.Source != nil {
 		return errors.New("both Program and Source: a project comes from one place")

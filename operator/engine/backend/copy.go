@@ -18,9 +18,9 @@ const (
 const copyFolder = "state"
 
 // Copy copies the stack's state into a new file backend in the folder dir, whose opened folder is root, and returns the new
-// backend. The returned backend has no [Backend.Folder], because it does not lie in [Choice.Folder]. An operation on a copy neither
-// waits for the lock of the stack nor holds it. If the stack has no state, the error is [fs.ErrNotExist]. Copy returns other backends
-// than file backends as they are: Pulumi takes no lock for an operation that changes nothing.
+// backend. An operation on a copy neither waits for the lock of the stack nor holds it. If the stack has no state, the error is
+// [fs.ErrNotExist]. Copy returns other backends than file backends as they are: Pulumi takes no lock for an operation that
+// changes nothing.
 func (s State) Copy(root *os.Root, dir string) (Backend, error) {
 	if s.Folder == "" {
 		return s.Backend, nil
@@ -32,9 +32,14 @@ func (s State) Copy(root *os.Root, dir string) (Backend, error) {
 	if err != nil {
 		return Backend{}, fmt.Errorf("read the state: %w", err)
 	}
+	return s.WriteCopy(root, dir, content)
+}
+
+// WriteCopy is [State.Copy] with another content of the state file, not compressed. The returned backend has no
+// [Backend.Folder], because it does not lie in [Choice.Folder].
+func (s State) WriteCopy(root *os.Root, dir string, content []byte) (Backend, error) {
 	for name, content := range map[string][]byte{
 		metaFile: []byte(metaContent),
-		// Read has decompressed the state.
 		stateBase(s.Project, s.base()) + stateSuffixes[0]: content,
 	} {
 		name = filepath.Join(copyFolder, name)

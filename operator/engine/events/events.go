@@ -96,6 +96,10 @@ type Log struct {
 	// refreshes says that the log is that of a refresh, whose differences drift collects.
 	refreshes bool
 	drift     drift
+
+	// previews says that the log is that of a preview, whose steps plan collects.
+	previews bool
+	plan     Plan
 }
 
 // OfRefresh makes the Log collect what [Log.Drift] returns. Call OfRefresh before Read.
@@ -130,10 +134,15 @@ func (l *Log) Read(in io.Reader) error {
 				return fmt.Errorf("decode event log: %w", err)
 			}
 			l.add(&next)
-			if l.refreshes && next.Outputs != nil {
-				if err := l.addDrift(line); err != nil {
-					return fmt.Errorf("decode event log: %w", err)
-				}
+			var err error
+			switch {
+			case l.refreshes && next.Outputs != nil:
+				err = l.addDrift(line)
+			case l.previews && next.Pre != nil:
+				err = l.addPlanned(line)
+			}
+			if err != nil {
+				return fmt.Errorf("decode event log: %w", err)
 			}
 		}
 		if errors.Is(err, io.EOF) {

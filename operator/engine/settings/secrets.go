@@ -3,7 +3,6 @@ package settings
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/operator/engine/project"
@@ -34,29 +32,36 @@ const (
 // fifth of a second. The zero value is an empty cache.
 type Crypters struct {
 	sync.Mutex
-	known map[[sha256.Size]byte]crypter
+	known map[[sha256.Size]byte]*Key
 }
 
-// crypter encrypts the config of a stack whose key has this salt.
-type crypter struct {
-	config.Crypter
-	salt string
-}
-
-func (c *Crypters) get(key [sha256.Size]byte) (crypter, bool) {
+func (c *Crypters) get(id [sha256.Size]byte) *Key {
 	c.Lock()
 	defer c.Unlock()
-	found, ok := c.known[key]
-	return found, ok
+	return c.known[id]
 }
 
-func (c *Crypters) put(key [sha256.Size]byte, made crypter) {
+func (c *Crypters) put(id [sha256.Size]byte, made *Key) {
 	c.Lock()
 	defer c.Unlock()
 	if c.known == nil || len(c.known) >= mostCrypters {
-		c.known = map[[sha256.Size]byte]crypter{}
+		c.known = map[[sha256.Size]byte]*Key{}
 	}
-	c.known[key] = made
+	c.known[id] = made
+}
+
+// Key returns the key of a passphrase and a salt, from the cache if it is there. The error is a [*KeyError].
+func (c *Crypters) Key(passphrase, salt string) (*Key, error) {
+	id := sha256.Sum256([]byte(passphrase + "\x00" + salt))
+	if known := c.get(id); known != nil {
+		return known, nil
+	}
+	made, err := newKey(passphrase, salt)
+	if err != nil {
+		return nil, &KeyError{err}
+	}
+	c.put(id, made)
+	return made, nil
 }
 
 // KeyError is the error of a stack whose key cannot be derived: another passphrase, or an unknown form of its salt.
@@ -92,15 +97,15 @@ func (f File) Encrypt(ctx context.Context, crypters *Crypters, secrets Secrets) 
 	}
 	passphrase := secrets.Passphrase
 	id := sha256.Sum256([]byte(strings.Join([]string{secrets.Backend, f.Project, f.Stack, passphrase}, "\x00")))
-	by, known := crypters.get(id)
+	by := crypters.get(id)
 	salt, err := f.salt()
 	if err != nil {
 		return err
 	}
-	if known && salt != "" && salt != by.salt {
-		known = false
+	if by != nil && salt != "" && salt != by.Salt {
+		by = nil
 	}
-	for !known && len(keys) > 0 {
+	for by == nil && len(keys) > 0 {
 		// Without a passphrase, the salt is of no use: the stack may have another secrets
 		// provider, and the salt may come from a file of the project.
 		if salt == "" || passphrase == "" {
@@ -113,11 +118,10 @@ func (f File) Encrypt(ctx context.Context, crypters *Crypters, secrets Secrets) 
 			}
 			continue
 		}
-		if by, err = newCrypter(passphrase, salt); err != nil {
-			return &KeyError{err}
+		if by, err = crypters.Key(passphrase, salt); err != nil {
+			return err
 		}
 		crypters.put(id, by)
-		known = true
 	}
 	if len(keys) == 0 {
 		return nil
@@ -125,26 +129,16 @@ func (f File) Encrypt(ctx context.Context, crypters *Crypters, secrets Secrets) 
 	return f.setSecrets(ctx, by, secrets.Values, keys)
 }
 
-// newCrypter derives the key of a stack and checks the passphrase. The last part of the
-// salt is a known text that the key encrypts.
-func newCrypter(passphrase, salt string) (crypter, error) {
-	parts := strings.SplitN(salt, ":", 3)
-	if len(parts) != 3 || parts[0] != "v1" {
-		return crypter{}, errors.New("its encryptionsalt has an unknown form")
+// EncryptBy writes secret config, by its keys, into the stack's settings, encrypted with a key.
+func (f File) EncryptBy(ctx context.Context, by *Key, values map[string]string) error {
+	if len(values) == 0 {
+		return nil
 	}
-	decoded, err := base64.StdEncoding.DecodeString(parts[1])
-	if err != nil {
-		return crypter{}, fmt.Errorf("its encryptionsalt is not valid: %w", err)
-	}
-	made := crypter{config.NewSymmetricCrypterFromPassphrase(passphrase, decoded), salt}
-	if text, err := made.DecryptValue(context.Background(), parts[2]); err != nil || text != "pulumi" {
-		return crypter{}, fmt.Errorf("the stack's secrets were encrypted with another passphrase: set %s to the passphrase of its first run", PassphraseVariable)
-	}
-	return made, nil
+	return f.setSecrets(ctx, by, values, slices.Sorted(maps.Keys(values)))
 }
 
 // setSecrets encrypts the values of keys and writes them into the stack's settings.
-func (f File) setSecrets(ctx context.Context, by crypter, secrets map[string]string, keys []string) error {
+func (f File) setSecrets(ctx context.Context, by *Key, secrets map[string]string, keys []string) error {
 	return f.edit(func(settings map[string]any) error {
 		values, _ := settings["config"].(map[string]any)
 		if values == nil {
@@ -157,7 +151,7 @@ func (f File) setSecrets(ctx context.Context, by crypter, secrets map[string]str
 			}
 			values[f.key(key)] = map[string]string{"secure": secure}
 		}
-		settings["config"], settings[saltSetting] = values, by.salt
+		settings["config"], settings[saltSetting] = values, by.Salt
 		return nil
 	})
 }

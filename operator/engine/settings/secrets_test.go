@@ -7,7 +7,7 @@ func FuzzSalt(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, salt string) {
-		if _, err := newCrypter("open sesame", salt); err == nil {
+		if _, err := newKey("open sesame", salt); err == nil {
 			t.Errorf("%q is taken for that of the passphrase", salt)
 		}
 	})

@@ -1,4 +1,4 @@
-package engine
+package token
 
 import (
 	"context"
@@ -9,10 +9,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
-// tokenRun returns a run that has only a folder.
-func tokenRun(t *testing.T, token func(context.Context) (string, time.Duration, error)) *run {
+// keeperOf returns a Keeper with an empty folder, and the folder.
+func keeperOf(t *testing.T, get func(context.Context) (string, time.Duration, error)) (*Keeper, string) {
 	t.Helper()
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
@@ -20,30 +22,30 @@ func tokenRun(t *testing.T, token func(context.Context) (string, time.Duration, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return &run{dir: dir, root: root, mask: newMask(Request{}), Request: Request{Token: token}}
+	return &Keeper{Root: root, Get: get, Mask: message.NewMask()}, dir
 }
 
 func TestTokenIsRenewedAndHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		r := tokenRun(t, func(context.Context) (string, time.Duration, error) {
+		k, dir := keeperOf(t, func(context.Context) (string, time.Duration, error) {
 			asked++
 			if asked == 2 {
 				return "token-2", time.Hour, nil
 			}
 			return "token-" + strconv.Itoa(asked), time.Minute, nil
 		})
-		stop, err := r.keepToken(t.Context())
+		stop, err := k.Keep(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(30 * time.Minute)
 		synctest.Wait()
 		stop()
-		if got, err := os.ReadFile(filepath.Join(r.dir, tokenFile)); err != nil || string(got) != "token-2" {
+		if got, err := os.ReadFile(filepath.Join(dir, File)); err != nil || string(got) != "token-2" {
 			t.Errorf("the file holds %q (%v), want the second token", got, err)
 		}
-		if got := r.mask.Apply("token-1 token-2"); got != "[secret] [secret]" {
+		if got := k.Mask.Apply("token-1 token-2"); got != "[secret] [secret]" {
 			t.Errorf("masked %q, want both hidden", got)
 		}
 	})
@@ -54,22 +56,22 @@ func TestExpiredTokenIsNotRequestedInALoop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				r := tokenRun(t, func(context.Context) (string, time.Duration, error) {
+				k, _ := keeperOf(t, func(context.Context) (string, time.Duration, error) {
 					asked++
 					if asked%2 == 0 {
 						return "", renew, errors.New("the API server does not answer")
 					}
 					return "token", renew, nil
 				})
-				stop, err := r.keepToken(t.Context())
+				stop, err := k.Keep(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				<-time.After(10*tokenRetry + time.Second)
+				<-time.After(10*retryAfter + time.Second)
 				synctest.Wait()
 				stop()
 				if asked != 11 {
-					t.Errorf("it was asked %d times in %v, want 11", asked, 10*tokenRetry)
+					t.Errorf("it was asked %d times in %v, want 11", asked, 10*retryAfter)
 				}
 			})
 		})
@@ -81,13 +83,13 @@ func TestTokenIsNotWrittenThroughALinkOfTheRun(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := tokenRun(t, func(context.Context) (string, time.Duration, error) { return "token", time.Hour, nil })
-	for _, name := range []string{tokenFile, tokenFile + ".new"} {
-		if err := os.Symlink(outside, filepath.Join(r.dir, name)); err != nil {
+	k, dir := keeperOf(t, func(context.Context) (string, time.Duration, error) { return "token", time.Hour, nil })
+	for _, name := range []string{File, File + ".new"} {
+		if err := os.Symlink(outside, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stop, err := r.keepToken(t.Context())
+	stop, err := k.Keep(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

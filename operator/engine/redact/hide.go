@@ -1,0 +1,104 @@
+package redact
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/settings"
+)
+
+// Inputs are the inputs of a run.
+type Inputs struct {
+	// Env holds the environment variables of the run, with the passphrase of its state.
+	Env map[string]string
+
+	// SecretConfig holds the secret config values by their keys, and Secrets further secrets.
+	SecretConfig map[string]string
+	Secrets      []string
+}
+
+// Hidden is what a run gets in place of secrets.
+type Hidden struct {
+	// Backend holds the redacted state of the stack, and Digest is the digest of the state: see [State].
+	Backend backend.Backend
+	Digest  string
+
+	// Inputs are the inputs without secrets, and Key encrypts the placeholders in SecretConfig.
+	Inputs
+	Key *settings.Key
+}
+
+// Hider hides the secrets of runs. The zero value is ready. It derives one key for all of them, which protects nothing: deriving
+// a key takes a fifth of a second.
+type Hider struct {
+	once       sync.Once
+	passphrase string
+	key        *settings.Key
+	err        error
+}
+
+// Hide writes a redacted copy of the stack's state into the folder dir of a run, whose opened folder is root, and returns what
+// the run gets. keys caches the keys of the states' passphrases.
+func (h *Hider) Hide(ctx context.Context, state backend.State, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
+	if state.Folder == "" {
+		return nil, errors.New("a plan can read only the states of file backends")
+	}
+	h.once.Do(func() {
+		h.passphrase = rand.Text()
+		h.key, h.err = settings.NewKey(context.WithoutCancel(ctx), h.passphrase)
+	})
+	if h.err != nil {
+		return nil, h.err
+	}
+	content, err := state.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the state: %w", err)
+	}
+	made := &Hidden{Inputs: in.hide(h.passphrase), Key: h.key}
+	content, made.Digest, err = State(ctx, Request{
+		State: content, Stack: path.Join("organization", state.Project, path.Base(state.Stack)),
+		Passphrase: in.Env[settings.PassphraseVariable], Keys: keys, Key: h.key,
+	})
+	if err != nil {
+		return nil, err
+	}
+	made.Backend, err = state.WriteCopy(root, dir, content)
+	return made, err
+}
+
+// hide returns the inputs without secrets. Variables with secret values go: a placeholder in the place of a credential would be
+// invalid.
+func (in Inputs) hide(passphrase string) Inputs {
+	secrets := append(slices.Collect(maps.Values(in.SecretConfig)), in.Secrets...)
+	made := Inputs{Env: map[string]string{}, SecretConfig: map[string]string{}}
+	for name, value := range in.Env {
+		if !slices.Contains(secrets, value) {
+			made.Env[name] = value
+		}
+	}
+	made.Env[settings.PassphraseVariable] = passphrase
+	for key, value := range in.SecretConfig {
+		made.SecretConfig[key] = placeholder(value)
+	}
+	return made
+}
+
+// placeholder replaces a secret config value. A program may declare the value as a number or a boolean.
+func placeholder(value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return "0"
+	}
+	if value == "true" || value == "false" {
+		return "false"
+	}
+	return Placeholder
+}

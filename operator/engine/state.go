@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"os"
+
+	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/engine/owners"
+	"github.com/strata-platform/strata/operator/engine/owners/taken"
+	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/engine/redact"
+)
+
+// HiddenValue replaces the secrets that a Plan does not see.
+const HiddenValue = redact.Placeholder
+
+// copyState gives a drift check and a plan a copy of the stack's state in the run's folder, and returns the backend of the run. A plan
+// gets no secret: copyState replaces those in the copy and in the request.
+func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *os.Root, dir string, req *Request) (backend.Backend, *redact.Hidden, error) {
+	state := backend.State{Backend: located, Parent: req.BackendFolder, Project: req.Project, Stack: req.Stack}
+	switch req.Operation {
+	case Drift:
+		located, err := state.Copy(root, dir)
+		return located, nil, err
+	case Plan:
+		in := redact.Inputs{Env: req.Env, SecretConfig: req.SecretConfig, Secrets: req.Secrets}
+		hidden, err := e.hider.Hide(ctx, state, root, dir, in, &e.crypters)
+		if err != nil {
+			return located, nil, err
+		}
+		req.Env, req.SecretConfig, req.Secrets = hidden.Env, hidden.SecretConfig, nil
+		return hidden.Backend, hidden, nil
+	}
+	return located, nil, nil
+}
+
+// state returns the stack's state in its backend.
+func (r *run) state() backend.State {
+	return backend.State{
+		Backend: r.located, Parent: r.BackendFolder, Root: r.StateRoot, Project: r.Project, Stack: r.Stack, CloudProject: r.cloudProject(),
+	}
+}
+
+// own rejects a run that would create a database or a user of another stack. The caller calls end after the run. For names
+// that only the run knows, own gives the plugins of the run a list.
+func (r *run) own(ctx context.Context, registry *owners.Registry) (end func(), err error) {
+	if r.Operation != Up && r.Operation != Preview || r.located.Folder == "" {
+		return func() {}, nil
+	}
+	// Pulumi reports a program that cannot be read, and creates nothing.
+	declared, defaults, _ := r.project.Databases(r.files)
+	if r.Source != nil {
+		defaults = nil // The files of the project may set config values, too.
+	}
+	others, end, err := registry.Begin(ctx, &owners.Run{
+		Declared: declared, Opaque: r.project.Language() != project.YAML,
+		Config: r.Config, Defaults: defaults, Secret: r.SecretConfig, State: r.state(), Named: r.Named,
+	})
+	if err != nil {
+		return end, r.failure(Failed, "%v", err)
+	}
+	variable, err := taken.Write(r.root, others)
+	r.env = append(r.env, variable)
+	return end, err
+}
+
+// boundState rejects a state that is too large to be loaded.
+func (r *run) boundState() error {
+	if over := bounds.As(r.state().Bound()); over != nil {
+		return r.failure(TooLarge, "%s", over)
+	}
+	return nil
+}
