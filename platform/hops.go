@@ -21,6 +21,9 @@ func newHop(
 		Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
 		Workspaces: config.upstreamOperator(),
 	}
+	if !config.upstreamOperator() {
+		args.PlanRole = RoleTeamPlan
+	}
 	args.Source.Branch, args.Source.Path, args.Source.RecurseSubmodules = pulumi.String(team.Branch), pulumi.String(team.Path), team.RecurseSubmodules
 	if team.Tags() {
 		args.Source.Versions = pulumi.String(team.Versions)
