@@ -29,7 +29,7 @@ func (j *judgement) build(each update) error {
 	if each.deletes() {
 		return nil
 	}
-	tree, err := j.objects.treeOf(each.new)
+	tree, err := j.objects.TreeOf(each.new)
 	if err != nil || tree == "" || j.built[tree] {
 		return err
 	}
@@ -41,7 +41,7 @@ func (j *judgement) build(each update) error {
 	for i, sync := range j.findings.syncs {
 		specs[i] = sync.Spec
 	}
-	problems, built, err := j.trial.Build(&files{objects: j.objects, root: tree}, specs)
+	problems, built, err := j.trial.Build(j.objects.FS(tree), specs)
 	if err != nil {
 		return err
 	}
@@ -86,21 +86,21 @@ func (j *judgement) note(each update, tree string, built []trial.Built) error {
 
 // changed returns those of the named files in a tree that are missing or different in an old commit.
 func (j *judgement) changed(old, tree string, names []string) ([]string, error) {
-	before, err := j.objects.treeOf(old)
+	before, err := j.objects.TreeOf(old)
 	if err != nil || before == "" {
 		return names, err
 	}
 	var list []string
 	for _, name := range names {
-		now, err := (&files{objects: j.objects, root: tree}).find("stat", name)
+		now, err := j.objects.ID(tree, name)
 		if err != nil {
 			return nil, err
 		}
-		then, err := (&files{objects: j.objects, root: before}).find("stat", name)
+		then, err := j.objects.ID(before, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if err != nil || then.id != now.id {
+		if err != nil || then != now {
 			list = append(list, name)
 		}
 	}
