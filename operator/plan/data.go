@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// holders are the types of resources that hold data which a program cannot create again: databases, disks, buckets, queues, keys, and
+// the objects whose deletion deletes such resources. The comment of each group says why its types are here.
+//
+// These types are left out on purpose. A user of a database, an account, a Secret or a ConfigMap has no content beyond its program. A
+// StatefulSet leaves its claims, and so its data, behind. A component holds nothing itself: its children are steps of their own.
+var holders = []string{
+	// Databases, and the instances with all their databases.
+	"gcp:sql/database:Database", "gcp:sql/databaseInstance:DatabaseInstance",
+	"gcp:alloydb/cluster:Cluster", "gcp:alloydb/instance:Instance",
+	"gcp:bigquery/dataset:Dataset", "gcp:bigquery/table:Table",
+	"gcp:bigtable/instance:Instance", "gcp:bigtable/table:Table",
+	"gcp:firestore/database:Database",
+	"gcp:spanner/database:Database", "gcp:spanner/instance:Instance",
+	// Caches: many programs keep more than copies in them.
+	"gcp:memcache/instance:Instance", "gcp:redis/cluster:Cluster", "gcp:redis/instance:Instance",
+	// Files. The content of a single object comes from its program.
+	"gcp:artifactregistry/repository:Repository", "gcp:filestore/instance:Instance",
+	"gcp:storage/bucket:Bucket",
+	// Disks. The first disk of a virtual machine goes with the machine.
+	"gcp:compute/disk:Disk", "gcp:compute/image:Image", "gcp:compute/instance:Instance", "gcp:compute/regionDisk:RegionDisk",
+	"gcp:compute/snapshot:Snapshot",
+	"kubernetes:core/v1:PersistentVolume", "kubernetes:core/v1:PersistentVolumeClaim",
+	// Messages that nobody has read yet.
+	"gcp:pubsub/subscription:Subscription", "gcp:pubsub/topic:Topic",
+	// Keys and secrets: without the key, nobody can read what it has encrypted.
+	"gcp:kms/cryptoKey:CryptoKey", "gcp:kms/keyRing:KeyRing", "gcp:secretmanager/secret:Secret",
+	// Kubernetes deletes every object in a namespace, and every object of a kind, with it.
+	"kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition", "kubernetes:core/v1:Namespace",
+	// The operator destroys the resources of a deleted Stack.
+	"kubernetes:pulumi.com/v1:Stack",
+}
+
+// orders begins the types of the orders of the catalogue: with an order, its database or bucket is deleted.
+const orders = "kubernetes:catalogue.strata.dev/"
+
+// HoldsData reports whether resources of a type hold data that a program cannot create again. Pulumi writes a type as
+// "gcp:sql/database:Database" in its plans, whatever spelling the program has.
+func HoldsData(resourceType string) bool {
+	return slices.Contains(holders, resourceType) || strings.HasPrefix(resourceType, orders)
+}
+
+// LosesData reports whether an operation on a resource of a type loses data. A replacement deletes the old resource.
+func LosesData(op, resourceType string) bool {
+	return (op == "delete" || op == "replace") && HoldsData(resourceType)
+}
