@@ -84,6 +84,12 @@ func (c *Clone) Commit(ctx context.Context, name string) (plans.Commit, error) {
 	return plans.Commit{Branch: branch, ID: id}, nil
 }
 
+// Branches returns the names of the clone's branches.
+func (c *Clone) Branches(ctx context.Context) ([]string, error) {
+	out, err := c.git(ctx, "for-each-ref", "--format=%(refname:short)", "refs/heads")
+	return strings.Fields(out), err
+}
+
 // Uncommitted returns the number of files that differ from HEAD, or that no commit contains.
 func (c *Clone) Uncommitted(ctx context.Context) (int, error) {
 	out, err := c.git(ctx, "status", "--porcelain", "--untracked-files=all")

@@ -124,3 +124,27 @@ func state(p *plan.Plan) (words, message string) {
 
 // short returns the beginning of a commit's ID.
 func short(commit string) string { return commit[:min(len(commit), 10)] }
+
+// Brief describes a Plan in a few words, such as "1 create, 2 delete, loses data".
+func Brief(p *plan.Plan) string {
+	if !plans.Done(p) {
+		return ""
+	}
+	var parts []string
+	for _, each := range counted {
+		count := 0
+		for _, stack := range p.Status.Stacks {
+			count += stack.Changes[each.op]
+		}
+		if count > 0 && each.op != "same" {
+			parts = append(parts, fmt.Sprintf("%d %s", count, each.name))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no changes"}
+	}
+	if len(losses(p)) > 0 {
+		parts = append(parts, "loses data")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -48,7 +48,7 @@ func ready() *plan.Plan {
 
 func TestAReportShowsLossesFirst(t *testing.T) {
 	for name, got := range map[string]string{
-		"ready.md": report.Markdown(ready()), "ready.txt": strings.Join(report.Text(ready()), "\n") + "\n",
+		"markdown.golden": report.Markdown(ready()), "text.golden": strings.Join(report.Text(ready()), "\n") + "\n",
 	} {
 		want, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
