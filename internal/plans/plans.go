@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/status/message"
 	"github.com/strata-platform/strata/operator/plan"
 )
 
@@ -81,7 +82,7 @@ func New(commit Commit, sync Sync, built trial.Manifests) (*plan.Plan, error) {
 		return nil, err
 	}
 	if built.Failure != "" {
-		return nil, fmt.Errorf("%w: %s", ErrBuild, built.Failure)
+		return nil, fmt.Errorf("%w: %s", ErrBuild, message.OneLine(message.Build(built.Failure)))
 	}
 	text, err := manifests(built.Objects)
 	if err != nil {

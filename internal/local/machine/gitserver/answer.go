@@ -2,13 +2,11 @@ package gitserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/strata-platform/strata/internal/status/message"
 	"github.com/strata-platform/strata/internal/terminal"
@@ -31,8 +29,9 @@ type answer struct {
 	findings   findings
 }
 
-// tell says which updates of a push Flux applies. If the client passes waitOption, tell then waits for the result. control
-// extends the deadlines of the request for the wait.
+// tell says which updates of a push Flux applies, and creates the plans of the other branches. If the client passes waitOption, tell
+// then waits for the result of the first applied update, or else for the plans. control extends the deadlines of the request for the
+// wait.
 func (a *answer) tell(ctx context.Context, control *http.ResponseController, options []string, updates []update, say func(string)) {
 	if a.findings.syncs == nil {
 		a.findings.syncs = a.Syncs(ctx, a.repository)
@@ -52,12 +51,14 @@ func (a *answer) tell(ctx context.Context, control *http.ResponseController, opt
 			line("unknown push option %s: the server has only `git push -o %s`", terminal.Line(each, 50), waitOption)
 		}
 	}
+	waits := slices.Contains(options, waitOption)
+	plans := a.plan(ctx, updates, waits, line)
 	applied := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
-	if applied < 0 {
-		return
-	}
 	switch {
-	case a.Follow == nil || !slices.Contains(options, waitOption):
+	case applied < 0 && len(plans) > 0 && waits:
+		a.waitForPlans(ctx, control, plans, say, line)
+	case applied < 0:
+	case a.Follow == nil || !waits:
 		a.pointToStatus(line)
 	default:
 		a.wait(ctx, control, updates[applied], line)
@@ -129,26 +130,14 @@ func (a *answer) describe(each update) []string {
 	return lines
 }
 
-// wait waits for the result of an update, and prints it. It bounds the number of waiting pushes and the time of each, because
-// each holds a connection and a git process.
+// wait waits for the result of an update, and prints it.
 func (a *answer) wait(ctx context.Context, control *http.ResponseController, each update, line func(string, ...any)) {
-	release := a.followed.try(a.repository, followsAtOnce)
-	if release == nil {
-		line("%d pushes to this repository already wait for their results: this push does not wait", followsAtOnce)
+	ctx, end := a.patience(ctx, control, "result", line)
+	if end == nil {
 		a.pointToStatus(line)
 		return
 	}
-	defer release()
-	// A little more time than the wait itself, for the last lines.
-	end := time.Now().Add(a.Limits.Follow + a.Limits.Time)
-	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil {
-		line("the server cannot wait on this connection: %v", err)
-		a.pointToStatus(line)
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.Limits.Follow)
-	defer cancel()
-	line("waiting for the result, at most %s; Ctrl-C ends the wait, but not the push", a.Limits.Follow)
+	defer end()
 	said := 0
 	line("%s", a.Follow(ctx, a.repository, branchOf(each.ref), each.new, func(text string) {
 		if said++; said <= mostSaid {

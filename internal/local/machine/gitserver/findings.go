@@ -5,15 +5,18 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/strata-platform/strata/internal/lint"
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
-// findings is what the check of a push knows about the builds of its commits. It is empty for a push of the engineer.
+// findings is what the check of a push knows about the builds of its commits. For a push of the engineer, it knows only manifests.
 type findings struct {
 	// syncs are the Kustomizations that build the repository.
 	syncs []Sync
 	// of holds the builds by reference, such as "refs/heads/main".
 	of map[string]found
+	// manifests holds, by reference, the objects that each of syncs would apply: for at most mostPlans branches that need a plan.
+	manifests map[string][]trial.Manifests
 }
 
 // found describes the builds of one commit.
@@ -24,31 +27,54 @@ type found struct {
 	unlisted []string
 }
 
-// build tries the builds of an update's commit that Flux would see after the push, and adds what it finds to the findings.
-func (j *judgement) build(each update) error {
-	if each.deletes() {
+// build tries the builds of an update's commit that Flux would see after the push, and adds what it finds to the findings. For a push
+// of the engineer, it builds only what needs a plan, and rejects nothing.
+func (j *judgement) build(each update, team bool) error {
+	if each.deletes() || !team && j.Plans == nil {
 		return nil
 	}
-	tree, err := j.objects.TreeOf(each.new)
-	if err != nil || tree == "" || j.built[tree] {
-		return err
-	}
-	j.built[tree] = true
 	if j.findings.syncs == nil {
 		j.findings.syncs = j.Syncs(j.ctx, j.repository)
 	}
-	specs := make([]trial.Sync, len(j.findings.syncs))
-	for i, sync := range j.findings.syncs {
-		specs[i] = sync.Spec
+	plans := j.planned(each, j.findings.syncs) && len(j.findings.manifests) < mostPlans
+	tree, err := j.objects.TreeOf(each.new)
+	if err != nil || tree == "" || !plans && (!team || j.built[tree]) {
+		return err
 	}
-	problems, built, err := j.trial.Build(j.objects.FS(tree), specs)
-	if err != nil {
+	j.built[tree] = true
+	problems, built, err := j.try(each, tree, plans)
+	if err != nil || !team {
 		return err
 	}
 	if len(problems) > 0 {
 		return refuseFor(each.new, problems...)
 	}
 	return j.note(each, tree, built)
+}
+
+// try builds a tree for each of the Kustomizations, and keeps the objects if the update needs a plan.
+func (j *judgement) try(each update, tree string, plans bool) ([]lint.Problem, []trial.Built, error) {
+	specs := make([]trial.Sync, len(j.findings.syncs))
+	for i, sync := range j.findings.syncs {
+		specs[i] = sync.Spec
+	}
+	if !plans {
+		return j.trial.Build(j.objects.FS(tree), specs)
+	}
+	var manifests []trial.Manifests
+	var built []trial.Built
+	for _, spec := range specs {
+		problems, made, err := j.trial.Manifests(j.objects.FS(tree), spec)
+		if err != nil || len(problems) > 0 {
+			return problems, nil, err
+		}
+		manifests, built = append(manifests, made), append(built, made.Built)
+	}
+	if j.findings.manifests == nil {
+		j.findings.manifests = map[string][]trial.Manifests{}
+	}
+	j.findings.manifests[each.ref] = manifests
+	return nil, built, nil
 }
 
 // note adds the builds of an update's commit to the findings.

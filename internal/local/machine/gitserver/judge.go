@@ -84,7 +84,8 @@ func (j *judgement) close() {
 	}
 }
 
-// run checks the tips of the push. For a team's push, it also tries to build them and checks the commits below them.
+// run checks the tips of the push. For a team's push, it also tries to build them and checks the commits below them. For the engineer's,
+// it builds only what needs a plan.
 func (j *judgement) run(team bool) error {
 	var tips []string
 	for _, each := range j.proposal.updates {
@@ -115,13 +116,13 @@ func (j *judgement) run(team bool) error {
 			return err
 		}
 	}
-	if !team {
-		return nil
-	}
 	for _, each := range j.proposal.updates {
-		if err := j.build(each); err != nil {
+		if err := j.build(each, team); err != nil {
 			return err
 		}
+	}
+	if !team {
+		return nil
 	}
 	return j.lines(append([]string{"rev-list"}, unseen(tips)...), j.commit)
 }

@@ -90,7 +90,13 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
 		branch, builds := branches[name]
 		if ok && source["kind"] == "GitRepository" && builds {
-			found = append(found, foundSync{gitserver.Sync{Branch: branch, Spec: spec}, name})
+			account := ""
+			if sync.GetNamespace() == (teams.Team{Name: repository}).Namespace() {
+				account, _, _ = unstructured.NestedString(spec, "serviceAccountName")
+			}
+			found = append(found, foundSync{gitserver.Sync{
+				Branch: branch, Spec: spec, Namespace: sync.GetNamespace(), Name: sync.GetName(), Source: name.Name, Account: account,
+			}, name})
 		}
 	}
 	return found, nil
