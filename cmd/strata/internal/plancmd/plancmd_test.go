@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestDocumentedPlan(t *testing.T) {
-	docstest.CheckJSON[plancmd.Result](t, "docs/reference/output.md", "plan")
+	docstest.CheckJSON[plancmd.Result](t, "docs/reference/output.md", "commit-plan")
 }
 
 // engineer is a call that opens the platform of a cluster.
