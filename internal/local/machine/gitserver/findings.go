@@ -63,12 +63,18 @@ func (j *judgement) try(each update, tree string, plans bool) ([]lint.Problem, [
 	}
 	var manifests []trial.Manifests
 	var built []trial.Built
-	for _, spec := range specs {
+	for i, spec := range specs {
 		problems, made, err := j.trial.Manifests(j.objects.FS(tree), spec)
 		if err != nil || len(problems) > 0 {
 			return problems, nil, err
 		}
-		manifests, built = append(manifests, made), append(built, made.Built)
+		built = append(built, made.Built)
+		// A team may have many Kustomizations, and each of its pushes holds the objects in memory.
+		if i >= mostPlans {
+			made = trial.Manifests{}
+		}
+		made.Objects = slices.DeleteFunc(made.Objects, func(object trial.Object) bool { return !inPlans(object) })
+		manifests = append(manifests, made)
 	}
 	if j.findings.manifests == nil {
 		j.findings.manifests = map[string][]trial.Manifests{}

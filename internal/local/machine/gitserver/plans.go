@@ -2,6 +2,7 @@ package gitserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -52,6 +53,14 @@ func (s *Server) planned(each update, syncs []Sync) bool {
 // plans reports whether the operator can plan commits for the Kustomization.
 func (s Sync) plans() bool { return s.Account != "" && !s.Planned }
 
+// inPlans reports whether an object may be in a plan: a Stack, a Program, or a ConfigMap.
+func inPlans(object trial.Object) bool {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(object.JSON, &head) == nil && (head.Kind == "Stack" || head.Kind == "Program" || head.Kind == "ConfigMap")
+}
+
 // plan creates the plans of a push, deletes those of its deleted branches, and says so. It returns the names of the plans.
 func (a *answer) plan(ctx context.Context, updates []update, waits bool, line func(string, ...any)) (names []string) {
 	if a.Plans == nil {
@@ -98,6 +107,10 @@ func (a *answer) plan(ctx context.Context, updates []update, waits bool, line fu
 // planBranch creates the plans of a branch: one for each Kustomization.
 func (a *answer) planBranch(ctx context.Context, each update, waits bool, line func(string, ...any)) (names []string) {
 	for i, built := range a.findings.manifests[each.ref] {
+		if i == mostPlans {
+			line("the other Kustomizations of branch %s have no plan: `strata plan` creates them", branchOf(each.ref))
+			break
+		}
 		of, branch := a.findings.syncs[i], branchOf(each.ref)
 		if !of.plans() {
 			continue

@@ -134,6 +134,20 @@ func TestAPushWaitsForItsPlans(t *testing.T) {
 	}
 }
 
+func TestManyKustomizationsHaveFewPlans(t *testing.T) {
+	_, p, work := planning(t, nil, "a", "b", "c", "d", "e", "f")
+	commit(t, work, "s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: canary}\n")
+	got := must(t, work, "push", "origin", "main:feature")
+	if len(p.created) != 4 || !strings.Contains(got, "the other Kustomizations of branch feature have no plan") {
+		t.Errorf("%d plans; the answer is\n%s", len(p.created), got)
+	}
+	for _, each := range p.created {
+		if len(each.Built.Objects) != 1 || strings.Contains(string(each.Built.Objects[0].JSON), "Secret") {
+			t.Errorf("the plan is of %s", each.Built.Objects)
+		}
+	}
+}
+
 func TestAFailedPlanDoesNotFailThePush(t *testing.T) {
 	s, p, work := planning(t, func(l *gitserver.Limits) { l.Follow = 50 * time.Millisecond }, "web")
 	p.create = func(context.Context) error { return errors.New("the API server says \x1b[2J no") }
