@@ -99,10 +99,10 @@ func notes(stack plan.Stack, text func(string, int) string) (all []string) {
 		all = append(all, "Also: "+text(rest, mostMessage)+".")
 	}
 	if stack.More > 0 {
-		all = append(all, fmt.Sprintf("%d more resources change.", stack.More))
+		all = append(all, fmt.Sprintf("Other resources that change: %d.", stack.More))
 	}
 	if stack.Uncompared > 0 {
-		all = append(all, fmt.Sprintf("%d secret values were not compared: a plan sees no secrets.", stack.Uncompared))
+		all = append(all, fmt.Sprintf("Secret values that were not compared, because a plan sees no secrets: %d.", stack.Uncompared))
 	}
 	return all
 }
@@ -140,7 +140,18 @@ func Brief(p *plan.Plan) string {
 			parts = append(parts, fmt.Sprintf("%d %s", count, each.name))
 		}
 	}
-	if len(parts) == 0 {
+	failed := 0
+	for _, stack := range p.Status.Stacks {
+		if stack.Failed {
+			failed++
+		}
+	}
+	switch {
+	case failed > 0:
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	case p.Status.Phase == plan.Failed:
+		parts = append(parts, "failed")
+	case len(parts) == 0:
 		parts = []string{"no changes"}
 	}
 	if len(losses(p)) > 0 {

@@ -81,6 +81,19 @@ func TestTheStateOfAPlanIsTold(t *testing.T) {
 	}
 }
 
+func TestAListDescribesAPlanInAFewWords(t *testing.T) {
+	for want, p := range map[string]*plan.Plan{
+		"1 create, 1 update, 1 replace, 1 delete, 1 failed, loses data": ready(),
+		"":           planned(plan.Status{Phase: plan.Running}),
+		"failed":     planned(plan.Status{Phase: plan.Failed}),
+		"no changes": planned(plan.Status{Phase: plan.Ready}),
+	} {
+		if got := report.Brief(p); got != want {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
 // attacks are texts that a forge, a log of continuous integration or a terminal would interpret.
 var attacks = []string{
 	"` @everyone `", "``` ```", "a`b``c", `back\`, `\|`, "a|b|c", "| x | y |", "<img src=x onerror=alert(1)>", "</code><script>", "[link](https://evil.example)",

@@ -135,7 +135,7 @@ func create(ctx context.Context, command *cobra.Command, a *access, name string,
 			return nil, err
 		}
 		if count > 0 {
-			show.Note("%d files are not committed: the plan does not contain them", count)
+			show.Note("not committed, and so not in the plan: %d files", count)
 		}
 	}
 	in, err := a.open(ctx, command)

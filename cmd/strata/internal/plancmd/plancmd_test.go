@@ -154,7 +154,7 @@ func TestACommitIsPlannedByATeamAndByTheEngineer(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"the team plans HEAD", false, []string{"--folder", good}, 0, "Plan " + name + ": commit " + name[8:] + " of branch feature\n" + loss, "1 files are not committed: the plan does not contain them"},
+		{"the team plans HEAD", false, []string{"--folder", good}, 0, "Plan " + name + ": commit " + name[8:] + " of branch feature\n" + loss, "not committed, and so not in the plan: 1 files"},
 		{"the engineer plans a branch", true, []string{"feature", "--folder", good}, 0, loss, "plan team-web/" + name},
 		{"the engineer names the team", true, []string{"--team", "web", "--folder", good, "-o", "markdown"}, 0, "> - Stack `good` **deletes** `db` (`gcp:sql/database:Database`)", ""},
 		{"a Stack cannot be planned", false, []string{"--folder", bad, "-o", "markdown"}, 3, "Cannot be planned: `no \\x7c \\x1b[2J program`", "not all Stacks can be planned"},
