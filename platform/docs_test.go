@@ -66,11 +66,12 @@ func rightsTable() string {
 		platform.RolePlatform: "everywhere", platform.RoleOperator: "everywhere", platform.RoleOperatorTenant: "teams' namespaces",
 		platform.RoleTeam: "its namespace", platform.RoleTeamWorkloads: "its namespace, if `teams.yaml` says `workloads`",
 		platform.RoleTeamStacks: "its namespace, if it says `stacks`", platform.RoleTeamSources: "its namespace, if it says `sources`",
+		platform.RoleTeamPlan: "its namespace",
 	}
 	roles, upstream := platform.ClusterRoles(), platform.UpstreamClusterRoles()
 	for _, role := range []string{
 		platform.RolePlatform, platform.RoleOperator, platform.RoleOperatorTenant, platform.RoleTeam,
-		platform.RoleTeamWorkloads, platform.RoleTeamStacks, platform.RoleTeamSources,
+		platform.RoleTeamWorkloads, platform.RoleTeamStacks, platform.RoleTeamSources, platform.RoleTeamPlan,
 	} {
 		lines(role, where[role], roles[role])
 		delete(roles, role)

@@ -21,6 +21,9 @@ func newHop(
 		Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
 		Workspaces: config.upstreamOperator(),
 	}
+	if !config.upstreamOperator() {
+		args.PlanRole = RoleTeamPlan
+	}
 	args.Source.Branch, args.Source.Path = pulumi.String(team.Branch), pulumi.String(team.Path)
 	args.Source.Interval, args.Source.Webhook = pulumi.String(config.Interval), config.hasReceivers()
 	args.Quota, args.PrivateRanges = pulumi.ToStringMap(team.Quota.Hard()), pulumi.ToStringArray(config.PrivateRanges)

@@ -115,6 +115,12 @@ func TestTheTargetSelectsTheRightsOfTheOperator(t *testing.T) {
 					t.Errorf("%s has %d rules, want %d", name, got, len(want[name.(string)]))
 				}
 			}
+			for part, type_ := range map[string]string{"team-web-plan": roleBindingType, "team-web-plan-account": "kubernetes:core/v1:ServiceAccount"} {
+				made := slices.ContainsFunc(engine.OfType(type_), func(r pulumitest.Resource) bool { return r.Name == part })
+				if made == upstream {
+					t.Errorf("%s is made: %v, want %v: only the embedded operator plans", part, made, !upstream)
+				}
+			}
 			for part, type_ := range map[string]string{"team-web-workspaces": networkType, "team-web-reviewers": clusterRoleBindingType} {
 				made := slices.ContainsFunc(engine.OfType(type_), func(r pulumitest.Resource) bool { return r.Name == part })
 				if made != upstream {

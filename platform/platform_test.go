@@ -264,7 +264,7 @@ func TestOnlyThePlatformAccountIsBoundToTheWholeCluster(t *testing.T) {
 		name, _ := pulumitest.Plain(t, role.Inputs, "metadata.name")
 		names[name.(string)] = true
 	}
-	if len(names) != len(platform.ClusterRoles()) {
+	if len(names) != len(platform.UpstreamClusterRoles()) {
 		t.Errorf("ClusterRoles are %v", names)
 	}
 	for _, namespace := range []string{"namespace-platform", "namespace-pulumi-kubernetes-operator"} {

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/long"
 )
@@ -32,6 +33,7 @@ const (
 	admissionPath = "/apis/admissionregistration.k8s.io/v1/"
 	token         = "{apiVersion: authentication.k8s.io/v1, kind: TokenRequest, spec: {}}"
 	nothing       = "{}"
+	aPlan         = "{apiVersion: strata.dev/v1, kind: Plan, metadata: {name: mine}, spec: {commit: '0123456789012345678901234567890123456789', account: web, manifests: ''}}"
 	everything    = "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]"
 )
 
@@ -144,6 +146,9 @@ var refusals = map[string]map[string]attempt{
 		"make a sync in the platform's":          {"POST", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: mine}}"},
 		"change an account of a team":            {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/web", nothing},
 		"read a log that it has written":         {"GET", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
+		"create a Plan":                          {"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", aPlan},
+		"change what a Plan plans":               {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/plans/any", nothing},
+		"write a result where no team is":        {"PATCH", "/apis/strata.dev/v1/namespaces/platform/plans/any/status", nothing},
 		"delete a log that it has written":       {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
 		"write a log where no team is":           {"POST", "/apis/strata.dev/v1/namespaces/platform/stacklogs", "{apiVersion: strata.dev/v1, kind: StackLog, metadata: {name: mine}}"},
 		"change its own kinds":                   {"PATCH", kindPath + "/stacks.pulumi.com", nothing},
@@ -171,6 +176,16 @@ var refusals = map[string]map[string]attempt{
 		"apply the log of a Stack":         {"APPLY", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", "{apiVersion: strata.dev/v1, kind: StackLog, metadata: {name: any}}"},
 		"delete the log of a Stack":        {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
 		"delete all logs of its Stacks":    {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/stacklogs", ""},
+		"write the result of a Plan":       {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/plans/any/status", nothing},
+		"apply the result of a Plan":       {"APPLY", "/apis/strata.dev/v1/namespaces/team-web/plans/any/status", aPlan},
+		"change a Plan":                    {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/plans/any", nothing},
+		"plan in another team's namespace": {"POST", "/apis/strata.dev/v1/namespaces/team-api/plans", aPlan},
+		"read another team's Plan":         {"GET", "/apis/strata.dev/v1/namespaces/team-api/plans/any", ""},
+		"read everybody's Plans":           {"GET", "/apis/strata.dev/v1/plans", ""},
+		"change the kind of the Plans":     {"PATCH", kindPath + "/plans.strata.dev", nothing},
+		"be the account of its Plans":      {"POST", "/api/v1/namespaces/team-web/serviceaccounts/strata-plan/token", token},
+		"change the account of its Plans":  {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/strata-plan", nothing},
+		"keep a token of that account":     {"POST", "/api/v1/namespaces/team-web/secrets", "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: mine, annotations: {kubernetes.io/service-account.name: strata-plan}}}"},
 		"read the log of another's Stack":  {"GET", "/apis/strata.dev/v1/namespaces/team-api/stacklogs/any", ""},
 		"read the logs of all Stacks":      {"GET", "/apis/strata.dev/v1/stacklogs", ""},
 		"change the kind of the logs":      {"PATCH", kindPath + "/stacklogs.strata.dev", nothing},
@@ -192,6 +207,25 @@ var refusals = map[string]map[string]attempt{
 		"make the operator's binding":      {"APPLY", bindingPath(platform.OperatorBinding), binding(platform.OperatorBinding, platform.RoleOperator)},
 		"change Pulumi's kinds":            {"PATCH", kindPath + "/stacks.pulumi.com", nothing},
 	},
+	serviceAccount("team-web", hop.PlanAccount): {
+		"read a Secret":                {"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
+		"list Secrets":                 {"GET", "/api/v1/namespaces/team-web/secrets", ""},
+		"read a Stack":                 {"GET", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any", ""},
+		"read a Program":               {"GET", "/apis/pulumi.com/v1/namespaces/team-web/programs/any", ""},
+		"read a Plan":                  {"GET", "/apis/strata.dev/v1/namespaces/team-web/plans/any", ""},
+		"read the log of a Stack":      {"GET", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
+		"read a pod":                   {"GET", "/api/v1/namespaces/team-web/pods/any", ""},
+		"read the log of a pod":        {"GET", "/api/v1/namespaces/team-web/pods/any/log", ""},
+		"read another team's":          {"GET", "/api/v1/namespaces/team-api/configmaps", ""},
+		"write a ConfigMap":            {"POST", "/api/v1/namespaces/team-web/configmaps", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
+		"try to write a ConfigMap":     {"POST", "/api/v1/namespaces/team-web/configmaps?dryRun=All", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
+		"delete a ConfigMap":           {"DELETE", "/api/v1/namespaces/team-web/configmaps/any", ""},
+		"change a Deployment":          {"PATCH", "/apis/apps/v1/namespaces/team-web/deployments/any", nothing},
+		"make a Stack":                 {"POST", "/apis/pulumi.com/v1/namespaces/team-web/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
+		"make a Plan":                  {"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", aPlan},
+		"get a token of the team":      {"POST", "/api/v1/namespaces/team-web/serviceaccounts/web/token", token},
+		"get another token of its own": {"POST", "/api/v1/namespaces/team-web/serviceaccounts/strata-plan/token", token},
+	},
 	serviceAccount("team-api", "api"): {
 		"make a Stack":              {"POST", "/apis/pulumi.com/v1/namespaces/team-api/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
 		"change a Program":          {"PATCH", "/apis/pulumi.com/v1/namespaces/team-api/programs/any", nothing},
@@ -211,7 +245,7 @@ var refusals = map[string]map[string]attempt{
 // accounts are the accounts above layer 2.
 var accounts = [][2]string{
 	{platform.PlatformNamespace, platform.PlatformAccount}, {platform.OperatorNamespace, platform.OperatorAccount}, {"team-web", "web"},
-	{"team-api", "api"}, {"team-api", "infra"},
+	{"team-api", "api"}, {"team-api", "infra"}, {"team-web", hop.PlanAccount},
 	// The accounts of a sync and of a pod that name none.
 	{platform.PlatformNamespace, "default"}, {platform.OperatorNamespace, "default"}, {"team-web", "default"},
 }
@@ -308,6 +342,8 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"GET", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations", ""},
 		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},
 		{"GET", "/api/v1/namespaces/team-web/resourcequotas/strata", ""},
+		{"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", aPlan},
+		{"GET", "/apis/strata.dev/v1/namespaces/team-web/plans/mine", ""},
 		{"GET", "/api/v1/namespaces/team-web/limitranges", ""},
 	},
 	{"team-api", "api"}: {
@@ -320,8 +356,13 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"APPLY", "/api/v1/namespaces/team-api/secrets/sql-auth", "{apiVersion: v1, kind: Secret, metadata: {name: sql-auth}}"},
 		{"APPLY", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-api/gitrepositories/shared", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: shared}, spec: {url: 'https://git.example.com/teams/api.git'}}"},
 	},
+	{"team-web", hop.PlanAccount}: {
+		{"GET", "/api/v1/namespaces/team-web/configmaps", ""},
+		{"GET", "/apis/apps/v1/namespaces/team-web/deployments", ""},
+	},
 	{"pulumi-kubernetes-operator", "pulumi-operator"}: {
 		{"GET", "/apis/pulumi.com/v1/stacks", ""},
+		{"GET", "/apis/strata.dev/v1/plans", ""},
 		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
 		{"GET", "/api/v1/namespaces/team-web/configmaps", ""},
 		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},

@@ -7,6 +7,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/platform/planrights"
 )
 
 // Names of the ClusterRoles that this layer creates, and of the one ClusterRoleBinding of them in sync/. Nothing above
@@ -30,6 +31,8 @@ const (
 	RoleTeamWorkloads = "strata:team-workloads"
 	RoleTeamStacks    = "strata:team-stacks"
 	RoleTeamSources   = "strata:team-sources"
+	// RoleTeamPlan holds the permissions of hop.PlanAccount in a team's namespace, which only read.
+	RoleTeamPlan = "strata:team-plan"
 )
 
 // Namespaces and accounts of the platform itself.
@@ -53,6 +56,9 @@ var artifactPolicies = []string{"strata-artifacts", "strata-versions"}
 
 // stackLogs are the logs of the runs of Stacks, which the embedded operator writes (operator/stacklog).
 const stackLogs = "stacklogs"
+
+// plans are the plans of commits, which teams create and the embedded operator completes (operator/plan).
+const plans = "plans"
 
 func bindings(policies []string) []string {
 	var names []string
@@ -88,10 +94,12 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		allow("source.toolkit.fluxcd.io", look, "gitrepositories"),
 		allow("", look, "resourcequotas", "limitranges"),
 		allow(hop.PolicyGroup, look, hop.PolicyPlural, stackLogs),
+		// The team plans its commits. The result is in the status, which only the operator writes.
+		allow(hop.PolicyGroup, slices.Concat(look, []string{"create", "delete"}), plans),
 	}
 	return map[string][]rbac.PolicyRule{
 		RolePlatform: {
-			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com", stackLogs+"."+hop.PolicyGroup),
+			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com", stackLogs+"."+hop.PolicyGroup, plans+"."+hop.PolicyGroup),
 			// The API server checks a binding twice: the binding object by its name here, and the role that it refers to
 			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
@@ -109,6 +117,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// state, the watch starts with a list. The operator reads an object again before it runs it. To find the
 			// config that a Program may refer to, it lists the Program's Stacks.
 			allow("pulumi.com", look, "stacks", "programs"),
+			allow(hop.PolicyGroup, look, plans),
 		},
 		RoleOperatorTenant: {
 			// The operator sets a Stack's finalizer, and writes the status of a Stack and its Program.
@@ -125,6 +134,8 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			allow(hop.PolicyGroup, look, hop.PolicyPlural),
 			// The operator writes the logs of runs. It never reads or deletes one: Kubernetes deletes them with their Stacks.
 			allow(hop.PolicyGroup, []string{"create", "patch"}, stackLogs),
+			// The operator writes the results of Plans, and deletes old Plans.
+			allow(hop.PolicyGroup, []string{"delete"}, plans), allow(hop.PolicyGroup, []string{"patch"}, plans+"/status"),
 			// A Stack runs as the account that it names, with a token of that account.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},
@@ -132,6 +143,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		RoleTeamWorkloads: slices.Concat(workloads, hops),
 		RoleTeamStacks:    slices.Concat(stacks, hops),
 		RoleTeamSources:   {allow("source.toolkit.fluxcd.io", change, sources...)},
+		RoleTeamPlan:      planrights.Rules(),
 	}
 }
 
@@ -140,6 +152,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 // namespaces only. Its own ClusterRole would let it create a pod in Flux's namespace.
 func upstreamClusterRoles() map[string][]rbac.PolicyRule {
 	roles := ClusterRoles()
+	delete(roles, RoleTeamPlan) // Upstream's operator has no Plans.
 	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
 		"stacks.pulumi.com", "programs.pulumi.com", "workspaces.auto.pulumi.com", "updates.auto.pulumi.com")
 	roles[RoleOperator] = append(roles[RoleOperator],

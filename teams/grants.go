@@ -173,7 +173,7 @@ func (t Team) grantProblems(at string) []error {
 
 func (a Account) problems(at string) []error {
 	var problems []error
-	if a.Name == reservedAccount {
+	if a.Name == reservedAccount || a.Name == planAccount {
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, a.Name, reserved[a.Name]))
 	} else if !namePattern.MatchString(a.Name) || len(a.Name) > maxName {
 		problems = append(problems, fmt.Errorf("%s.name %q must be at most %d lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen",

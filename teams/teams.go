@@ -37,13 +37,14 @@ var namePattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 // branchPattern matches the subset of Git's branch names that teams use in practice.
 var branchPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
-// reservedAccount is the Kubernetes account that every namespace has.
-const reservedAccount = "default"
+// reservedAccount is the Kubernetes account that every namespace has, and planAccount the one that each team's namespace has in addition.
+const reservedAccount, planAccount = "default", "strata-plan"
 
 // reserved maps the names that teams must not have to the reason: something else already uses an account, a repository or
 // a database of that name.
 var reserved = map[string]string{
 	reservedAccount: "every pod that names no account runs under the account of that name",
+	planAccount:     "the plans of unreviewed commits run as the account of that name",
 	"engineer":      "the platform engineer has the Git account of that name",
 	"fleet":         "Flux applies the repository of that name as the cluster's administrator",
 	"platform":      "the repository of that name contains the platform",

@@ -121,9 +121,9 @@ func TestDecodeRefuses(t *testing.T) {
 			[]string{"teams[0].sources[0]", "sources[1]", "sources[2]"},
 		},
 		"accounts that are none": {
-			header + "teams: [{name: web, may: [all], accounts: [{name: web, may: [stacks]}, {name: default, may: [root], path: ../x}, {}]}]",
+			header + "teams: [{name: web, may: [all], accounts: [{name: web, may: [stacks]}, {name: default, may: [root], path: ../x}, {}, {name: strata-plan, may: [stacks]}]}]",
 			[]string{
-				`teams[0].may[0] is "all"`, `accounts[0].name "web" is the name of another account`, `accounts[1].name "default" is reserved`,
+				`teams[0].may[0] is "all"`, `accounts[0].name "web" is the name of another account`, `accounts[1].name "default" is reserved`, `accounts[3].name "strata-plan" is reserved`,
 				`accounts[1].may[0] is "root"`, `accounts[1].path "../x"`, `accounts[2].name ""`, "accounts[2].may is missing",
 			},
 		},

@@ -40,6 +40,9 @@ func (a *HopArgs) check() error {
 	if a.Operator.Role == administrator {
 		problems = append(problems, administratorProblem("the operator"))
 	}
+	if a.PlanRole == administrator {
+		problems = append(problems, administratorProblem("the account "+PlanAccount))
+	}
 	if inputs.Missing(a.Source.Username) != inputs.Missing(a.Source.Password) {
 		problems = append(problems, "the source's username and password must be given together")
 	}
@@ -69,6 +72,9 @@ func accountProblems(who string, account Account) []string {
 	var problems []string
 	if account.Name == "default" {
 		problems = append(problems, who+` must not be "default": every pod that names no account would have its permissions`)
+	}
+	if account.Name == PlanAccount {
+		problems = append(problems, who+` must not be "`+PlanAccount+`": the previews of unreviewed commits run as this account`)
 	}
 	if len(account.Roles) == 0 {
 		problems = append(problems, who+"'s roles must be given")

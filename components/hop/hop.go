@@ -41,6 +41,10 @@ const TeamLabel = "strata.dev/team"
 // changing them.
 const Label = "strata.dev/hop"
 
+// PlanAccount is the account in the team's namespace that previews of commits run as before somebody has reviewed them. No Stack and no
+// sync may name it, and no other account of a hop may have its name.
+const PlanAccount = "strata-plan"
+
 // HopArgs describes a hop. The names of the namespace, the accounts and the roles are plain values: NewHop creates objects
 // for them, and refuses a name that would widen the team's permissions before it creates any object.
 //
@@ -57,6 +61,9 @@ type HopArgs struct {
 	Accounts []Account
 	// Operator is the operator that runs the team's Stacks. Required.
 	Operator Operator
+	// PlanRole is the ClusterRole, in Namespace, of the account PlanAccount, which NewHop creates for it; not cluster-admin.
+	// Empty means no such account.
+	PlanRole string
 	// Source is the team's repository. Required.
 	Source Source
 	// Quota limits the resources of the namespace, by the resource names of a ResourceQuota. Its values override those of

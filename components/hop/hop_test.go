@@ -36,6 +36,7 @@ func given() *hop.HopArgs {
 	return &hop.HopArgs{
 		Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
 		Operator: hop.Operator{Namespace: pulumi.String("operator-system"), Account: pulumi.String("operator"), Role: "strata:operator-tenant"},
+		PlanRole: "strata:team-plan",
 		Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
 		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")},
 		Context: handoff.Tenant{
@@ -113,6 +114,7 @@ func TestEveryChildHasItsURN(t *testing.T) {
 		own(namespaceType, "web-namespace"), own(quotaType, "web-quota"), own(limitsType, "web-limits"),
 		own(networkType, "web-network"), own(networkType, "web-workspaces"), own(reviewersType, "web-reviewers"),
 		own(accountType, "web-account"), own(accountType, "web-account-infra"), own(accountPatchType, "web-default-account"),
+		own(accountType, "web-plan-account"), own(roleBindingType, "web-plan"),
 		own(roleBindingType, "web-team"), own(roleBindingType, "web-operator"),
 		own(roleBindingType, "web-account-infra"), own(roleBindingType, "web-account-infra-team-sources"),
 		own(secretType, "web-context"), own(configMapType, "web-config"), own(policyType, "web-policy"),
@@ -171,6 +173,7 @@ func TestRightsAreWithinTheNamespace(t *testing.T) {
 	}
 	for name, want := range map[string]map[string]any{
 		"web-team":     {"roleRef.name": "strata:team", "subjects[0].name": "web", "subjects[0].namespace": "team-web"},
+		"web-plan":     {"roleRef.name": "strata:team-plan", "subjects[0].name": "strata-plan", "subjects[0].namespace": "team-web"},
 		"web-operator": {"roleRef.name": "strata:operator-tenant", "subjects[0].name": "operator", "subjects[0].namespace": "operator-system"},
 	} {
 		binding := engine.Get(t, roleBindingType, name)
@@ -181,9 +184,14 @@ func TestRightsAreWithinTheNamespace(t *testing.T) {
 			}
 		}
 	}
-	account := engine.Get(t, accountType, "web-account")
-	if got, _ := pulumitest.Plain(t, account.Inputs, "automountServiceAccountToken"); got != false {
-		t.Errorf("pods get the account's token without asking")
+	for _, name := range []string{"web-account", "web-plan-account"} {
+		account := engine.Get(t, accountType, name)
+		if got, _ := pulumitest.Plain(t, account.Inputs, "automountServiceAccountToken"); got != false {
+			t.Errorf("pods get the token of %s without asking", name)
+		}
+		if got, _ := pulumitest.Plain(t, account.Inputs, `metadata.labels["strata.dev/hop"]`); got != "web" {
+			t.Errorf("%s has no label of the hop: the team could change it", name)
+		}
 	}
 	namespace := engine.Get(t, namespaceType, "web-namespace")
 	if got, _ := pulumitest.Plain(t, namespace.Inputs, `metadata.labels["pod-security.kubernetes.io/enforce"]`); got != "baseline" {

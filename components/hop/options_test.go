@@ -174,7 +174,7 @@ func TestFurtherAccountsHaveTheirOwnRightsAndSyncs(t *testing.T) {
 	want := map[string]string{
 		"web-team": "strata:team to web", "web-operator": "strata:operator-tenant to operator",
 		"web-account-infra": "strata:team-stacks to infra", "web-account-infra-team-sources": "strata:team-sources to infra",
-		"web-account-ci": "strata:team-workloads to ci",
+		"web-account-ci": "strata:team-workloads to ci", "web-plan": "strata:team-plan to strata-plan",
 	}
 	if !reflect.DeepEqual(bound, want) {
 		t.Errorf("bindings are %v, want %v", bound, want)

@@ -31,6 +31,11 @@ func (b *builder) rights() error {
 			return err
 		}
 	}
+	if b.args.PlanRole != "" {
+		if _, err := b.account("plan-account", PartPlan, Account{Name: PlanAccount, Roles: []string{b.args.PlanRole}}); err != nil {
+			return err
+		}
+	}
 	operator := b.args.Operator
 	if _, err := b.bind(PartOperator, operator.Role, operator.Namespace, operator.Account); err != nil {
 		return err
@@ -75,14 +80,15 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 
 // Parts of a hop whose RoleBindings have names of their own: see BindingName.
 const (
-	// PartTeam binds the first role of the team's account, and PartOperator the operator's role.
+	// PartTeam binds the first role of the team's account, PartOperator the operator's role, and PartPlan that of PlanAccount.
 	PartTeam     = "team"
 	PartOperator = "operator"
+	PartPlan     = "plan"
 	// PartAccount, followed by an additional account's name, binds the first role of that account.
 	PartAccount = "account-"
 )
 
-// BindingName returns the name of the hop's RoleBinding for a part: PartTeam, PartOperator, or PartAccount with the name of
+// BindingName returns the name of the hop's RoleBinding for a part: PartTeam, PartOperator, PartPlan, or PartAccount with the name of
 // an account.
 func BindingName(part string) string { return "strata-" + part }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/metrics"
 	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/operator/controller/origin"
+	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/records"
 	"github.com/strata-platform/strata/operator/controller/report"
@@ -119,10 +120,8 @@ func Run(ctx context.Context, opts Options) error {
 	if err := setUp(mgr, stacks, wake); err != nil {
 		return err
 	}
-	if opts.Catalogue {
-		if err := addCatalogue(mgr); err != nil {
-			return err
-		}
+	if err := addDirect(mgr, opts, stacks); err != nil {
+		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the operator: %w", err)
@@ -130,12 +129,19 @@ func Run(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// addCatalogue adds the controller of orders. Its client reads from the API server: the manager's client would cache every
-// Secret of the cluster.
-func addCatalogue(mgr manager.Manager) error {
+// addDirect adds the controllers of Plans and, if the options say so, of orders. Their client reads from the API server: the manager's
+// client would cache every Secret of the cluster.
+func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error {
 	direct, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
-		return fmt.Errorf("connect to the cluster for orders: %w", err)
+		return fmt.Errorf("connect to the cluster without a cache: %w", err)
+	}
+	err = plans.Add(mgr, plans.Options{
+		Client: direct, Config: stacks.config, Engine: stacks.engine, Slots: stacks.slots, Claims: stacks.claims,
+		Backends: stacks.backends, Unconfined: stacks.unconfined,
+	})
+	if err != nil || !opts.Catalogue {
+		return err
 	}
 	return orders.Add(mgr, direct)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/outcome"
 	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/shape"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
@@ -92,7 +93,7 @@ func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
 	}
 	req.Operation, req.RunProgram = engine.Destroy, s.stack.Spec.RunProgram
 	req.Project, req.Stack, req.NoCreate = held.Name, cmp.Or(held.Stack, s.stack.Spec.Stack), true
-	s.shapeAny(&req)
+	shape.Any(&s.stack.Spec, &req)
 	return req, err
 }
 

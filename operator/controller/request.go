@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/strata-platform/strata/operator/controller/fields"
 	"github.com/strata-platform/strata/operator/controller/inputs"
 	"github.com/strata-platform/strata/operator/controller/records"
 	"github.com/strata-platform/strata/operator/controller/stall"
@@ -32,48 +31,6 @@ func (s *session) checkBackend(req *engine.Request) error {
 		return stall.Invalid("%v", err)
 	}
 	return nil
-}
-
-// shape sets the operation and the options for an update from the spec. The update template comes last, because it overrides the
-// other fields of the spec.
-func (s *session) shape(req *engine.Request) {
-	spec := &s.stack.Spec
-	req.Operation = engine.Up
-	if spec.Preview {
-		req.Operation = engine.Preview
-	}
-	req.Refresh, req.ExpectNoRefreshChanges = spec.Refresh, spec.ExpectNoRefreshChanges
-	req.Targets, req.TargetDependents = spec.Targets, spec.TargetDependents
-	template := fields.Update(spec)
-	if template.Type != nil && !spec.Preview {
-		req.Operation = engine.Operation(*template.Type)
-	}
-	if template.Target != nil {
-		req.Targets = template.Target
-	}
-	set(&req.TargetDependents, template.TargetDependents)
-	set(&req.Refresh, template.Refresh)
-	req.Options.Replace = template.Replace
-	set(&req.Options.ExpectNoChanges, template.ExpectNoChanges)
-	s.shapeAny(req)
-}
-
-// shapeAny sets the options that apply to both an update and a destroy.
-func (s *session) shapeAny(req *engine.Request) {
-	template := fields.Update(&s.stack.Spec)
-	if template.Parallel != nil {
-		req.Options.Parallel = int(*template.Parallel)
-	}
-	set(&req.Options.Message, template.Message)
-	set(&req.Options.ContinueOnError, template.ContinueOnError)
-	set(&req.Options.Remove, template.Remove)
-	set(&req.RunProgram, template.RunProgram)
-}
-
-func set[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
 }
 
 // record returns the record for a later destroy of the request's resources.

@@ -29,6 +29,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/records"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/shape"
 	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
@@ -201,7 +202,7 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	}
 	req.Config, req.SecretConfig = in.Config, in.SecretConfig
 	req.Project, req.Program, req.Source, req.Path = prog.Project, prog.Content, prog.Source, prog.Path
-	s.shape(&req)
+	shape.Update(&s.stack.Spec, &req)
 	wait, err = s.run(ctx, cause, current, req)
 	return s.poll(wait), err
 }

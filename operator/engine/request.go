@@ -146,6 +146,9 @@ type Request struct {
 	// engine does not call it for a run that ends before its operation begins.
 	Printed func(text string)
 
+	// Passphrase decrypts the state for a Plan.
+	Passphrase string
+
 	// Interrupted says that the caller's previous run of this stack was interrupted. The
 	// engine then removes the lock that the run left, and never the lock of anyone else.
 	// Before the operation, the engine determines what became of the run's pending
@@ -172,6 +175,9 @@ type Result struct {
 	// Drifted lists the resources that a Drift found to differ, at most 50. MoreDrifted counts the others.
 	Drifted     []events.Drifted
 	MoreDrifted int
+
+	// Plan is the result of a Plan.
+	Plan *events.Plan
 
 	// Log is the end of pulumi's output.
 	Log string

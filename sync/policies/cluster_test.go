@@ -122,6 +122,7 @@ func hopTo(namespace string, policy hop.Policy) *hop.HopArgs {
 	return &hop.HopArgs{
 		Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam},
 		Operator: hop.Operator{Namespace: pulumi.String(platform.OperatorNamespace), Account: pulumi.String(platform.OperatorAccount), Role: platform.RoleOperatorTenant},
+		PlanRole: platform.RoleTeamPlan,
 		Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
 		Policy:   &policy,
 		Context: handoff.Tenant{

@@ -45,7 +45,7 @@ type Missing struct {
 // destroy. Set then returns the reason. If the namespace is being deleted, Kubernetes deletes its objects, and Set
 // lets Pulumi drop objects that it cannot reach.
 func Set(ctx context.Context, c client.Client, config *rest.Config, stack *v1.Stack, req *engine.Request) (Missing, error) {
-	first, renew, err := token(ctx, c, stack)
+	first, renew, err := token(ctx, c, stack.Namespace, stack.ServiceAccount())
 	if err != nil {
 		missing := Missing{Err: err, Terminating: apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)}
 		if req.Operation != engine.Destroy || !missing.Terminating && !apierrors.IsNotFound(err) {
@@ -66,17 +66,26 @@ func Set(ctx context.Context, c client.Client, config *rest.Config, stack *v1.St
 			first = ""
 			return given, renew, nil
 		}
-		return token(ctx, c, stack)
+		return token(ctx, c, stack.Namespace, stack.ServiceAccount())
 	}
 	return Missing{}, nil
 }
 
-// token requests a token of the Stack's service account. renew is the duration after which
-// to renew the token, which is four fifths of its lifetime.
-func token(ctx context.Context, c client.Client, stack *v1.Stack) (value string, renew time.Duration, err error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: stack.Namespace, Name: stack.ServiceAccount(),
-	}}
+// As returns a connection to the cluster with a token of a service account, for requests that take less than an hour.
+func As(ctx context.Context, c client.Client, config *rest.Config, namespace, account string) (*rest.Config, error) {
+	value, _, err := token(ctx, c, namespace, account)
+	if err != nil {
+		return nil, err
+	}
+	as := rest.AnonymousClientConfig(config)
+	as.BearerToken = value
+	return as, nil
+}
+
+// token requests a token of a service account. renew is the duration after which to renew the token, which is four fifths of its
+// lifetime.
+func token(ctx context.Context, c client.Client, namespace, name string) (value string, renew time.Duration, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	request := &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](tokenSeconds)},
 	}

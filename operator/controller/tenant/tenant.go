@@ -35,6 +35,9 @@ type Policy struct {
 	TypeNames    []string `json:"typeNames"`
 	TypePrefixes []string `json:"typePrefixes"`
 
+	// Accounts lists the service accounts that Flux applies the team's repository under.
+	Accounts []string `json:"accounts"`
+
 	// RunTimeout is the time limit of a run, as a Go duration. If RunTimeout is empty, the operator's limit applies.
 	RunTimeout string `json:"runTimeout"`
 

@@ -1,0 +1,36 @@
+package plans
+
+import (
+	"testing"
+	"time"
+)
+
+func TestANamespaceThatWaitsLongerComesFirst(t *testing.T) {
+	now := time.Now()
+	var turns turns
+	is := func(namespace string, want bool) {
+		t.Helper()
+		if got := turns.may(namespace, now); got != want {
+			t.Errorf("%s has its turn: %t, want %t", namespace, got, want)
+		}
+	}
+	is("many", true)
+	turns.took("many", now)
+	is("many", true)
+	// Another namespace finds no slot while the first one uses it.
+	turns.missed("other", now)
+	is("many", false)
+	is("other", true)
+	now = now.Add(time.Second)
+	turns.took("other", now)
+	is("other", false)
+	is("many", true)
+	// A namespace that no longer tries does not keep the others waiting.
+	turns.missed("gone", now)
+	now = now.Add(stillWaiting)
+	is("many", true)
+	turns.took("many", now)
+	if len(turns.waiting) != 0 {
+		t.Errorf("%v still wait", turns.waiting)
+	}
+}
