@@ -17,9 +17,9 @@ func options(io streams) cli.Options {
 		In: io.in, Out: io.out, Err: io.err, Group: group, Arguments: arguments,
 		Usage: func(err error) error { return usageError{err} },
 		Local: atHome, Root: repositoryRoot, Toolchain: openToolchain,
-		Bind: func(command *cobra.Command) cli.Call {
+		Bind: func(command *cobra.Command, formats ...string) cli.Call {
 			c := &callFlags{}
-			c.Bind(command)
+			c.Bind(command, formats...)
 			c.target.bindAny(command)
 			return c
 		},

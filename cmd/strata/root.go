@@ -10,12 +10,14 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/checkcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/driftcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/eventscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/logscmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/plancmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/publishcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
@@ -73,6 +75,9 @@ func run(ctx context.Context, args []string, io streams) int {
 	if teams := (*wait.TeamsError)(nil); errors.As(err, &teams) {
 		return exitTeams
 	}
+	if exit := (*cli.Exit)(nil); errors.As(err, &exit) {
+		return exit.Code
+	}
 	return exitFailed
 }
 
@@ -106,7 +111,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)), repositorycmd.Mirror(options(io)),
-		checkcmd.New(options(io)), checkcmd.Schema(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
+		checkcmd.New(options(io)), checkcmd.Schema(options(io)), plancmd.New(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
 		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), logscmd.New(options(io)), eventscmd.New(options(io)),
 		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)

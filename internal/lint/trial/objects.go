@@ -1,13 +1,17 @@
 package trial
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/fluxcd/pkg/kustomize"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
@@ -33,7 +37,8 @@ type Manifests struct {
 	Read []string
 }
 
-// Manifests builds a commit for one sync as Build does, and also returns the objects.
+// Manifests builds a commit for one sync as Build does, and also returns the objects. Of the sync's variables, it knows those in
+// postBuild.substitute, and not those in Secrets and ConfigMaps.
 func (t *Trial) Manifests(repository fs.FS, sync Sync) ([]lint.Problem, Manifests, error) {
 	spec, err := json.Marshal(sync)
 	if err != nil {
@@ -66,8 +71,10 @@ func traced(folder string) error {
 	return nil
 }
 
-// objects returns the objects of a traced build of a folder, and removes the annotations.
-func objects(built resmap.ResMap, artifact, folder string) ([]Object, error) {
+// objects returns the objects of a traced build of a folder, and removes the annotations. It substitutes the variables that are
+// in the sync itself, and none from objects of the cluster.
+func objects(built resmap.ResMap, artifact, folder string, sync unstructured.Unstructured) ([]Object, error) {
+	_, substitutes, _ := unstructured.NestedMap(sync.Object, "spec", "postBuild")
 	var all []Object
 	for _, each := range built.Resources() {
 		object := Object{}
@@ -78,6 +85,12 @@ func objects(built resmap.ResMap, artifact, folder string) ([]Object, error) {
 		}
 		if err := each.SetOrigin(nil); err != nil {
 			return nil, err
+		}
+		if substitutes {
+			// A nil result means that the object opts out.
+			if _, err := kustomize.SubstituteVariables(context.Background(), nil, sync, each, kustomize.SubstituteWithDryRun(true)); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", each.GetKind(), each.GetName(), err)
+			}
 		}
 		var err error
 		if object.JSON, err = each.MarshalJSON(); err != nil {

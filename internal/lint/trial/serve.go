@@ -133,8 +133,8 @@ func judge(folder string, repository fs.FS, asked request) (message, error) {
 		return message{Built: Built{Failure: failure(artifact, err)}}, nil
 	case made.objects > asked.Limits.Objects:
 		return problem("Folder ."+name, fmt.Sprintf("builds %d objects, more than the limit of %d", made.objects, asked.Limits.Objects)), nil
-	case made.bytes > asked.Limits.Bytes:
-		return problem("Folder ."+name, fmt.Sprintf("builds %d MB, more than the limit of %d MB", made.bytes>>20, asked.Limits.Bytes>>20)), nil
+	case made.bytes > asked.Limits.Bytes || made.substituted > asked.Limits.Bytes:
+		return problem("Folder ."+name, fmt.Sprintf("builds %d MB, more than the limit of %d MB", max(made.bytes, made.substituted)>>20, asked.Limits.Bytes>>20)), nil
 	}
 	answer := message{Built: Built{Unlisted: made.unlisted}}
 	if asked.Objects {
@@ -159,14 +159,14 @@ func problem(file, reason string) message {
 	return message{Problems: []lint.Problem{{File: file, Reason: reason}}}
 }
 
-// result describes a build: the number of its objects, the size of their YAML, the manifests that it does not read, the
-// objects, and the files that it reads.
+// result describes a build: the number of its objects, the size of their YAML, the size of the objects with values for their variables,
+// the manifests that it does not read, the objects, and the files that it reads.
 type result struct {
-	objects  int
-	bytes    int64
-	unlisted []string
-	all      []Object
-	read     []string
+	objects            int
+	bytes, substituted int64
+	unlisted           []string
+	all                []Object
+	read               []string
 }
 
 // build builds a folder as kustomize-controller does.
@@ -202,7 +202,10 @@ func build(artifact, folder string, spec map[string]any, trace bool) (result, er
 		return result{}, err
 	}
 	if trace {
-		made.all, err = objects(built, artifact, folder)
+		made.all, err = objects(built, artifact, folder, sync)
+		for _, each := range made.all {
+			made.substituted += int64(len(each.JSON))
+		}
 	}
 	return made, err
 }

@@ -31,7 +31,7 @@ func run(t *testing.T, root, offers string, args ...string) (string, error) {
 	}
 	var out bytes.Buffer
 	options := cli.Options{
-		Out: &out, Err: &out, Bind: func(*cobra.Command) cli.Call { return call{} }, Root: func() (string, error) { return root, nil },
+		Out: &out, Err: &out, Bind: func(*cobra.Command, ...string) cli.Call { return call{} }, Root: func() (string, error) { return root, nil },
 		Arguments: func(check cobra.PositionalArgs) cobra.PositionalArgs { return check }, Usage: func(err error) error { return err },
 		Group: func(parent *cobra.Command, children ...*cobra.Command) *cobra.Command {
 			parent.AddCommand(children...)

@@ -18,8 +18,9 @@ import (
 type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Bind adds the flags that choose the output and the platform to a command, and returns their values.
-	Bind func(*cobra.Command) Call
+	// Bind adds the flags that choose the output and the platform to a command, and returns their values. formats are formats of the
+	// output beside those that every command has; Print prints its text for them.
+	Bind func(command *cobra.Command, formats ...string) Call
 	// Local opens the local platform, for commands that exist only on this target.
 	Local func() (*local.Platform, error)
 	// Root returns the folder of the repository: that of teams.yaml and of the layers.
@@ -45,3 +46,14 @@ type Call interface {
 	// Namespaces returns the namespaces of a team, or of all teams, and the configuration of clients of their cluster.
 	Namespaces(ctx context.Context, team string) (*rest.Config, []string, error)
 }
+
+// Exit is an error for which strata exits with a code of its own.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e *Exit) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without its code.
+func (e *Exit) Unwrap() error { return e.Err }

@@ -30,34 +30,44 @@ const OutputFlag = "output"
 // Output is the flag -o. Every command that prints data has it.
 type Output struct{ format format }
 
-// format is the value of the flag.
-type format string
+// format is the value of the flag, and the formats that only this command has.
+type format struct {
+	name string
+	more []string
+}
 
-func (f *format) String() string { return string(*f) }
+func (f *format) String() string { return f.name }
 func (f *format) Type() string   { return "string" }
 
 // Set sets the format. An unknown format is an error before the command does anything.
 func (f *format) Set(name string) error {
-	if !slices.Contains(Formats, name) {
-		return fmt.Errorf("unknown output %q: use %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
+	if all := f.all(); !slices.Contains(all, name) {
+		return fmt.Errorf("unknown output %q: use %s", name, choice(all))
 	}
-	*f = format(name)
+	f.name = name
 	return nil
 }
 
-// Bind adds the flag to a command.
-func (o *Output) Bind(command *cobra.Command) {
-	o.format = formatText
-	command.Flags().VarP(&o.format, OutputFlag, "o", "output format: text, json or yaml")
-	_ = command.RegisterFlagCompletionFunc(OutputFlag, cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
+func (f *format) all() []string { return append(slices.Clone(Formats), f.more...) }
+
+// choice returns "a, b or c".
+func choice(names []string) string {
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// Bind adds the flag to a command, which may have more formats than all commands: it prints those itself.
+func (o *Output) Bind(command *cobra.Command, more ...string) {
+	o.format = format{name: formatText, more: more}
+	command.Flags().VarP(&o.format, OutputFlag, "o", "output format: "+choice(o.format.all()))
+	_ = command.RegisterFlagCompletionFunc(OutputFlag, cobra.FixedCompletions(o.format.all(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Text reports whether the output is text for people.
-func (o *Output) Text() bool { return o.format == formatText }
+func (o *Output) Text() bool { return o.format.name == formatText }
 
 // Print prints the result of a command: value as a document of the chosen format, or by the function text.
 func (o *Output) Print(w io.Writer, value any, text func() error) error {
-	switch o.format {
+	switch o.format.name {
 	case formatJSON:
 		return render.JSON(w, value)
 	case formatYAML:
@@ -79,7 +89,7 @@ func (o *Output) Stream(w io.Writer) func(value any) error {
 			return err
 		}
 		last = raw
-		if o.format == formatJSON {
+		if o.format.name == formatJSON {
 			_, err = fmt.Fprintln(w, string(terminal.JSON(raw)))
 			return err
 		}

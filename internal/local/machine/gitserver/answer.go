@@ -2,12 +2,10 @@ package gitserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
 	"github.com/strata-platform/strata/internal/status/message"
@@ -31,8 +29,9 @@ type answer struct {
 	findings   findings
 }
 
-// tell says which updates of a push Flux applies. If the client passes waitOption, tell then waits for the result. control
-// extends the deadlines of the request for the wait.
+// tell says which updates of a push Flux applies, and creates the plans of the other branches. If the client passes waitOption, tell
+// then waits for the result of the first applied update, or else for the plans. control extends the deadlines of the request for the
+// wait.
 func (a *answer) tell(ctx context.Context, control *http.ResponseController, options []string, updates []update, say func(string)) {
 	if a.findings.syncs == nil {
 		a.findings.syncs = a.Syncs(ctx, a.repository)
@@ -52,15 +51,16 @@ func (a *answer) tell(ctx context.Context, control *http.ResponseController, opt
 			line("unknown push option %s: the server has only `git push -o %s`", terminal.Line(each, 50), waitOption)
 		}
 	}
+	waits := slices.Contains(options, waitOption)
+	plans := a.plan(ctx, updates, waits, line)
 	first := slices.IndexFunc(updates, func(each update) bool { return !each.deletes() && a.applies(each) })
-	if first < 0 {
-		if a.StatusCommand != "" && slices.ContainsFunc(updates, a.appliesTag) {
-			line("See the result with `%s`.", a.StatusCommand)
-		}
-		return
-	}
 	switch {
-	case a.Follow == nil || !slices.Contains(options, waitOption):
+	case first < 0 && len(plans) > 0 && waits:
+		a.waitForPlans(ctx, control, plans, say, line)
+	case first < 0 && a.StatusCommand != "" && slices.ContainsFunc(updates, a.appliesTag):
+		line("See the result with `%s`.", a.StatusCommand)
+	case first < 0:
+	case a.Follow == nil || !waits:
 		a.pointToStatus(line)
 	default:
 		a.wait(ctx, control, updates[first], line)
@@ -118,26 +118,14 @@ func (a *answer) describe(each update) []string {
 	return lines
 }
 
-// wait waits for the result of an update, and prints it. It bounds the number of waiting pushes and the time of each, because
-// each holds a connection and a git process.
+// wait waits for the result of an update, and prints it.
 func (a *answer) wait(ctx context.Context, control *http.ResponseController, each update, line func(string, ...any)) {
-	release := a.followed.try(a.repository, followsAtOnce)
-	if release == nil {
-		line("%d pushes to this repository already wait for their results: this push does not wait", followsAtOnce)
+	ctx, end := a.patience(ctx, control, "result", line)
+	if end == nil {
 		a.pointToStatus(line)
 		return
 	}
-	defer release()
-	// A little more time than the wait itself, for the last lines.
-	end := time.Now().Add(a.Limits.Follow + a.Limits.Time)
-	if err := errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end)); err != nil {
-		line("the server cannot wait on this connection: %v", err)
-		a.pointToStatus(line)
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.Limits.Follow)
-	defer cancel()
-	line("waiting for the result, at most %s; Ctrl-C ends the wait, but not the push", a.Limits.Follow)
+	defer end()
 	said := 0
 	line("%s", a.Follow(ctx, a.repository, applied.Branch(each.ref), each.new, func(text string) {
 		if said++; said <= mostSaid {

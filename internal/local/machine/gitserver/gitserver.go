@@ -50,6 +50,8 @@ type Server struct {
 	// help, and returns the result as one line. It passes each cause of the wait to say. Nil means that no push can wait. Set it
 	// before the first request.
 	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
+	// Plans keeps the plans of branches that Flux does not apply. Nil means that there are none. Set it before the first request.
+	Plans Plans
 	// StatusCommand is the command that shows the status of the platform, for the answer to a push; empty means none.
 	StatusCommand string
 
@@ -62,6 +64,9 @@ type Server struct {
 	checked slots
 	// followed holds the pushes that wait for their results.
 	followed slots
+	// planning holds the pushes that create plans, and recent the plans of the last minute.
+	planning slots
+	recent   recent
 }
 
 // Sync is a Kustomization that builds a repository.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/gittree"
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
@@ -27,6 +30,10 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	defer j.close()
 	err := j.run(account != Engineer)
 	var refused *refusal
+	var large *gittree.LimitError
+	if errors.As(err, &large) {
+		err = refuse("%s", large)
+	}
 	switch {
 	case err == nil:
 		return nil, j.findings
@@ -55,7 +62,7 @@ type judgement struct {
 	ctx        context.Context
 	repository string
 	proposal   proposal
-	objects    *objects
+	objects    *gittree.Objects
 	// trial checks and builds in a process of its own, in a temporary folder.
 	trial     *trial.Trial
 	temporary string
@@ -73,11 +80,12 @@ func (j *judgement) close() {
 		_ = os.RemoveAll(j.temporary) // The next start of the server removes the rest.
 	}
 	if j.objects != nil {
-		j.objects.close()
+		j.objects.Close()
 	}
 }
 
-// run checks the tips of the push. For a team's push, it also tries to build them and checks the commits below them.
+// run checks the tips of the push. For a team's push, it also tries to build them and checks the commits below them. For the engineer's,
+// it builds only what needs a plan.
 func (j *judgement) run(team bool) error {
 	var tips []string
 	for _, each := range j.proposal.updates {
@@ -94,7 +102,7 @@ func (j *judgement) run(team bool) error {
 		}
 	}
 	var err error
-	if j.objects, err = openObjects(j.ctx, j.command, j.Limits.Files); err != nil {
+	if j.objects, err = gittree.Open(j.ctx, j.command, j.Limits.Files); err != nil {
 		return err
 	}
 	if j.temporary, err = os.MkdirTemp(j.root, ".push-trial-*"); err != nil {
@@ -108,13 +116,13 @@ func (j *judgement) run(team bool) error {
 			return err
 		}
 	}
-	if !team {
-		return nil
-	}
 	for _, each := range j.proposal.updates {
-		if err := j.build(each); err != nil {
+		if err := j.build(each, team); err != nil {
 			return err
 		}
+	}
+	if !team {
+		return nil
 	}
 	return j.lines(append([]string{"rev-list"}, unseen(tips)...), j.commit)
 }
@@ -179,23 +187,23 @@ func (j *judgement) count(tips []string) error {
 
 // commit checks the files of a commit. It accepts a tag of another kind of object, because Flux cannot build that.
 func (j *judgement) commit(id string) error {
-	tree, err := j.objects.treeOf(id)
+	tree, err := j.objects.TreeOf(id)
 	if err != nil || tree == "" || j.seen[tree] {
 		return err
 	}
 	j.seen[tree] = true
-	total, err := j.objects.total(tree, 0)
+	total, err := j.objects.Total(tree)
 	switch {
 	case err != nil:
 		return err
-	case total.largest > j.Limits.File:
-		return refuse("commit %.10s has a file of %d bytes; the maximum is %d: keep large files elsewhere", id, total.largest, j.Limits.File)
-	case total.files > j.Limits.Files:
+	case total.Largest > j.Limits.File:
+		return refuse("commit %.10s has a file of %d bytes; the maximum is %d: keep large files elsewhere", id, total.Largest, j.Limits.File)
+	case total.Files > j.Limits.Files:
 		return refuse("commit %.10s has more than %d files: split the repository", id, j.Limits.Files)
-	case total.bytes > j.Limits.Tree:
+	case total.Bytes > j.Limits.Tree:
 		return refuse("commit %.10s has more than %d MB of files: split the repository", id, j.Limits.Tree>>20)
 	}
-	problems, err := j.trial.Check(&files{objects: j.objects, root: tree})
+	problems, err := j.trial.Check(j.objects.FS(tree))
 	if err != nil || len(problems) == 0 {
 		return err
 	}
@@ -226,4 +234,13 @@ func (j *judgement) lines(args []string, each func(string) error) error {
 		return fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return nil
+}
+
+// command returns a git command that sees the objects of the push and of the repository.
+func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
+	limits := []string{"-c", bounded, "sh", strconv.Itoa(max(int(j.Limits.Check.Seconds()), 1)), strconv.FormatInt(j.Limits.Memory>>10, 10)}
+	command := exec.CommandContext(ctx, "/bin/sh", append(append(limits, j.git), args...)...)
+	command.Env = append(j.hermetic(), "GIT_DIR="+j.folder(j.repository),
+		"GIT_OBJECT_DIRECTORY="+j.proposal.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(j.folder(j.repository), "objects"))
+	return command
 }

@@ -30,6 +30,9 @@ type Limits struct {
 	Wait time.Duration
 	// Follow is how long a push may wait for its result.
 	Follow time.Duration
+	// Plans is how many plans a repository's pushes may create in a minute. A plan may take a megabyte in etcd, which keeps deleted
+	// objects for minutes.
+	Plans int
 	// Memory bounds each git process.
 	Memory int64
 	// Trial bounds the check and the builds of each commit.
@@ -40,7 +43,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Pack: 64 << 20, File: 32 << 20, Tree: 256 << 20, Files: 20_000, Objects: 200_000, Repository: 1 << 30, Refs: 1000,
-		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Follow: 5 * time.Minute, Memory: 1 << 30,
+		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Follow: 5 * time.Minute, Plans: 20, Memory: 1 << 30,
 		Trial: trial.DefaultLimits(),
 	}
 }

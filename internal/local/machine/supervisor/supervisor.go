@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images/registry"
+	"github.com/strata-platform/strata/internal/local/machine/planner"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
@@ -146,6 +147,7 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.git.Syncs, s.git.Follow, s.git.StatusCommand = s.syncs, s.follow, s.Home.Call("status")
+	s.git.Plans = &planner.Planner{Admin: s.cluster.Admin, Call: s.Home.Call}
 	if s.cluster.images, s.registry, err = openImages(s.Home, secret); err != nil {
 		return err
 	}

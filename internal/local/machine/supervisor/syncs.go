@@ -95,7 +95,10 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
 		follows, builds := followed[name]
 		if ok && source["kind"] == "GitRepository" && builds {
-			follows.Spec = spec
+			follows.Spec, follows.Namespace, follows.Name, follows.Source = spec, sync.GetNamespace(), sync.GetName(), name.Name
+			if sync.GetNamespace() == (teams.Team{Name: repository}).Namespace() {
+				follows.Account, _, _ = unstructured.NestedString(spec, "serviceAccountName")
+			}
 			found = append(found, foundSync{follows, name})
 		}
 	}

@@ -20,9 +20,15 @@ type Sync struct {
 	Versions string
 	// Planned says that the Kustomization does not exist yet.
 	Planned bool
+	// Namespace, Name and Source identify the Kustomization and its source, and Account is the account that it applies as, for
+	// plans. They are empty for a Kustomization whose commits cannot be planned.
+	Namespace, Name, Source, Account string
 	// Spec is the spec of the Kustomization.
 	Spec trial.Sync
 }
+
+// CanPlan reports whether the operator can plan commits for the Kustomization.
+func (s Sync) CanPlan() bool { return s.Account != "" && !s.Planned }
 
 // Follows reports whether Flux can apply the commit of a reference, such as refs/heads/main: of its branch, or of a tag in its
 // range.

@@ -1,4 +1,4 @@
-package gitserver
+package gittree
 
 import (
 	"bytes"
@@ -8,9 +8,18 @@ import (
 	"time"
 )
 
-// files is the tree of a commit as an fs.FS.
+// FS returns a tree as a file system. It follows no symbolic links, and a submodule is an empty folder.
+func (o *Objects) FS(tree string) fs.FS { return &files{objects: o, root: tree} }
+
+// ID returns the ID of the file or folder at a path of a tree. The error is fs.ErrNotExist if there is none.
+func (o *Objects) ID(tree, name string) (string, error) {
+	found, err := (&files{objects: o, root: tree}).find("stat", name)
+	return found.id, err
+}
+
+// files is a tree as an fs.FS.
 type files struct {
-	objects *objects
+	objects *Objects
 	root    string
 }
 
@@ -59,7 +68,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	if found.isFolder() || found.isModule() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
-	// judge has rejected commits with larger files before.
+	// Callers bound the largest file by Total before.
 	return f.objects.content(found.id, 1<<30)
 }
 
@@ -101,7 +110,7 @@ func (f *files) ReadLink(name string) (string, error) {
 // info describes an entry.
 type info struct {
 	entry
-	objects *objects
+	objects *Objects
 	size    int64
 }
 

@@ -1,4 +1,6 @@
-package gitserver
+// Package gittree reads the trees of commits from a Git repository as file systems, without a checkout. It bounds what it reads,
+// because a repository of a few kilobytes can contain trees of any size.
+package gittree
 
 import (
 	"bufio"
@@ -8,22 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// command returns a git command that sees the objects of the push and of the repository.
-func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
-	limits := []string{"-c", bounded, "sh", strconv.Itoa(max(int(j.Limits.Check.Seconds()), 1)), strconv.FormatInt(j.Limits.Memory>>10, 10)}
-	command := exec.CommandContext(ctx, "/bin/sh", append(append(limits, j.git), args...)...)
-	command.Env = append(j.hermetic(), "GIT_DIR="+j.folder(j.repository),
-		"GIT_OBJECT_DIRECTORY="+j.proposal.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(j.folder(j.repository), "objects"))
-	return command
-}
-
-// objects reads objects by ID, by two long-running git processes.
-type objects struct {
+// Objects reads objects by ID, by two long-running git processes. It is not safe for concurrent use.
+type Objects struct {
 	contents, sizes *reader
 	trees           map[string]folder
 	// held is the number of entries in trees.
@@ -31,12 +23,15 @@ type objects struct {
 	// files is the number of files at which total stops to add.
 	files int
 	// totals holds the totals of the visited trees.
-	totals map[string]total
+	totals map[string]Total
 }
 
-// openObjects starts the git processes. files bounds the totals. The caller must close the objects.
-func openObjects(ctx context.Context, git func(context.Context, ...string) *exec.Cmd, files int) (*objects, error) {
-	o := &objects{files: files, trees: map[string]folder{}, totals: map[string]total{}}
+// Git returns a git command for the repository. The processes end with ctx.
+type Git func(ctx context.Context, args ...string) *exec.Cmd
+
+// Open starts the git processes. Total stops to add at this number of files. The caller must close the objects.
+func Open(ctx context.Context, git Git, files int) (*Objects, error) {
+	o := &Objects{files: files, trees: map[string]folder{}, totals: map[string]Total{}}
 	var err error
 	if o.contents, err = openReader(git(ctx, "cat-file", "--batch")); err != nil {
 		return nil, err
@@ -48,14 +43,14 @@ func openObjects(ctx context.Context, git func(context.Context, ...string) *exec
 	return o, nil
 }
 
-// close ends the git processes.
-func (o *objects) close() {
+// Close ends the git processes.
+func (o *Objects) Close() {
 	o.contents.close()
 	o.sizes.close()
 }
 
-// treeOf returns the tree of a commit or of a tag of a commit, and "" for other objects.
-func (o *objects) treeOf(id string) (string, error) {
+// TreeOf returns the tree of a commit or of a tag of a commit, and "" for other objects.
+func (o *Objects) TreeOf(id string) (string, error) {
 	if _, kind, _, err := o.sizes.ask(id + "^{commit}"); err != nil || kind != "commit" {
 		return "", err
 	}
@@ -73,7 +68,7 @@ type folder struct {
 }
 
 // tree returns the entries of a tree.
-func (o *objects) tree(id string) (folder, error) {
+func (o *Objects) tree(id string) (folder, error) {
 	if known, ok := o.trees[id]; ok {
 		return known, nil
 	}
@@ -102,10 +97,10 @@ func (o *objects) tree(id string) (folder, error) {
 const maxHeld = 200_000
 
 // content returns the content of an object. For an object of more than limit bytes it returns a refusal.
-func (o *objects) content(id string, limit int64) ([]byte, error) {
+func (o *Objects) content(id string, limit int64) ([]byte, error) {
 	if _, _, size, err := o.sizes.ask(id); err != nil || size > limit {
 		if err == nil {
-			err = refuse("the object %.10s has %d bytes; the maximum is %d", id, size, limit)
+			err = tooMuch("the object %.10s has %d bytes; the maximum is %d", id, size, limit)
 		}
 		return nil, err
 	}
@@ -118,49 +113,60 @@ func (o *objects) content(id string, limit int64) ([]byte, error) {
 	return content[:size], err
 }
 
-// total holds the number and the size of a tree's files after a checkout.
-type total struct {
-	files          int
-	bytes, largest int64
+// Total holds the number and the sizes in bytes of a tree's files after a checkout.
+type Total struct {
+	Files          int
+	Bytes, Largest int64
 }
+
+// LimitError is the error of a tree or a file that is too large to read.
+type LimitError struct{ reason string }
+
+// Error says what is too large, and how large it may be.
+func (e *LimitError) Error() string { return e.reason }
+
+func tooMuch(format string, args ...any) error { return &LimitError{fmt.Sprintf(format, args...)} }
 
 // maxDepth is the maximum depth of nested folders.
 const maxDepth = 100
 
+// Total adds up a tree. The sums of a tree with more files than the limit of Open are incomplete.
+func (o *Objects) Total(tree string) (Total, error) { return o.total(tree, 0) }
+
 // total adds up a tree and visits each subtree only once. A tree may contain another ten times, which contains another
 // ten times, and so on: such trees unpack to more than any disk holds.
-func (o *objects) total(id string, depth int) (total, error) {
+func (o *Objects) total(id string, depth int) (Total, error) {
 	if known, ok := o.totals[id]; ok {
 		return known, nil
 	}
 	if depth > maxDepth {
-		return total{}, refuse("its folders are nested more than %d deep", maxDepth)
+		return Total{}, tooMuch("its folders are nested more than %d deep", maxDepth)
 	}
 	tree, err := o.tree(id)
 	if err != nil {
-		return total{}, err
+		return Total{}, err
 	}
-	var sum total
+	var sum Total
 	for _, each := range tree.entries {
-		if sum.files > o.files {
+		if sum.Files > o.files {
 			break
 		}
-		more := total{files: 1}
+		more := Total{Files: 1}
 		switch {
 		case each.isFolder():
 			if more, err = o.total(each.id, depth+1); err != nil {
-				return total{}, err
+				return Total{}, err
 			}
-			more.files++
+			more.Files++
 		case !each.isModule():
-			if _, _, more.bytes, err = o.sizes.ask(each.id); err != nil {
-				return total{}, err
+			if _, _, more.Bytes, err = o.sizes.ask(each.id); err != nil {
+				return Total{}, err
 			}
-			more.largest = more.bytes
+			more.Largest = more.Bytes
 		}
 		const enough = 1 << 40
-		sum = total{
-			files: min(sum.files+more.files, enough), bytes: min(sum.bytes+more.bytes, enough), largest: max(sum.largest, more.largest),
+		sum = Total{
+			Files: min(sum.Files+more.Files, enough), Bytes: min(sum.Bytes+more.Bytes, enough), Largest: max(sum.Largest, more.Largest),
 		}
 	}
 	o.totals[id] = sum

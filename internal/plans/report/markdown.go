@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/terminal"
+	"github.com/strata-platform/strata/operator/plan"
+)
+
+// mostMarkdown is the size in bytes at which a report leaves out the rest of its details. A comment on GitHub has at most 65,536
+// characters, and a larger one would fail: a commit could so hide its plan.
+const mostMarkdown = 60_000
+
+// code returns a text as a code span: forges interpret nothing in it, no link, no mention, no HTML. The span contains neither a
+// backtick, which would end it, nor a pipe, which would end the cell of a table. Both are escaped as [terminal.Line] escapes
+// unprintable characters.
+func code(text string, most int) string {
+	text = inCode.Replace(terminal.Line(text, most))
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+var inCode = strings.NewReplacer("`", `\x60`, "|", `\x7c`)
+
+// Markdown returns a Plan as Markdown with tables, in the dialect of GitHub and GitLab.
+func Markdown(p *plan.Plan) string {
+	title := "### Plan of commit " + code(short(p.Spec.Commit), mostName)
+	if p.Spec.Branch != "" {
+		title += " on branch " + code(p.Spec.Branch, mostName)
+	}
+	lines := []string{title, ""}
+	lines = append(lines, lossesMarkdown(p)...)
+	words, message := state(p)
+	if message != "" {
+		words = strings.TrimSpace(words + " " + code(message, mostMessage))
+	}
+	if words != "" {
+		lines = append(lines, words, "")
+	}
+	if len(p.Status.Stacks) > 0 {
+		lines = append(lines, summary(p.Status.Stacks)...)
+	}
+	end := "Plan " + code(p.Name, mostName)
+	if p.Status.Digest != "" {
+		end += ", digest " + code(p.Status.Digest, mostName)
+	}
+	return strings.Join(append(details(p, lines), end), "\n") + "\n"
+}
+
+func lossesMarkdown(p *plan.Plan) []string {
+	all := losses(p)
+	if len(all) == 0 {
+		return nil
+	}
+	lines := []string{"> [!CAUTION]", fmt.Sprintf("> **Data loss: %d resources with data are deleted or replaced.**", len(all)), ">"}
+	for i, each := range all {
+		if i == mostLosses {
+			lines = append(lines, fmt.Sprintf("> - and %d more", len(all)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("> - Stack %s **%s** %s (%s)", code(each.stack, mostName), each.verb(), code(each.Name, mostName), code(each.Type, mostType)))
+	}
+	return append(lines, "")
+}
+
+// summary returns a table with the counts of each Stack.
+func summary(stacks []plan.Stack) []string {
+	head, rule := "| Stack |", "|---|"
+	for _, each := range counted {
+		head, rule = head+" "+each.name+" |", rule+"---:|"
+	}
+	lines := []string{head, rule}
+	for _, stack := range stacks {
+		row := "| " + code(stack.Name, mostName) + " |"
+		for _, each := range counted {
+			if stack.Failed {
+				row += " ? |"
+			} else {
+				row += fmt.Sprintf(" %d |", stack.Changes[each.op])
+			}
+		}
+		lines = append(lines, row)
+	}
+	return append(lines, "")
+}
+
+// details adds the resources of each Stack to the lines of a report, as long as there is room.
+func details(p *plan.Plan, lines []string) []string {
+	size := 0
+	for _, line := range lines {
+		size += len(line) + 1
+	}
+	for i, stack := range p.Status.Stacks {
+		for _, line := range stackMarkdown(stack) {
+			if size += len(line) + 1; size > mostMarkdown {
+				// An empty line ends a table.
+				return append(lines, "", fmt.Sprintf("The rest of Stack %s and %d more Stacks do not fit into a comment: `strata plan show` prints them.",
+					code(stack.Name, mostName), len(p.Status.Stacks)-i-1), "")
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// stackMarkdown returns the resources of a Stack that change: a row for each field.
+func stackMarkdown(stack plan.Stack) []string {
+	said := notes(stack, code)
+	if len(stack.Steps) == 0 && len(said) == 0 {
+		return nil
+	}
+	lines := []string{"#### Stack " + code(stack.Name, mostName), ""}
+	if len(stack.Steps) > 0 {
+		lines = append(lines, "| | resource | type | field | before | after |", "|---|---|---|---|---|---|")
+	}
+	for _, step := range steps(stack) {
+		operation := opMarkdown(step.Op)
+		if step.LosesData {
+			operation = "**" + operation + ", loses data**"
+		}
+		begin := fmt.Sprintf("| %s | %s | %s |", operation, code(step.Name, mostName), code(step.Type, mostType))
+		if len(step.Fields) == 0 {
+			lines = append(lines, begin+" | | |")
+		}
+		for _, field := range step.Fields {
+			path := code(field.Path, mostPath)
+			if field.Replaces {
+				path += " (replaces)"
+			}
+			lines = append(lines, fmt.Sprintf("%s %s |%s|%s|", begin, path, cell(field.Before), cell(field.After)))
+			begin = "| | | |"
+		}
+		if step.More > 0 {
+			lines = append(lines, fmt.Sprintf("| | | | and %d more fields | | |", step.More))
+		}
+	}
+	if len(stack.Steps) > 0 {
+		lines = append(lines, "")
+	}
+	for _, note := range said {
+		lines = append(lines, note, "")
+	}
+	return lines
+}
+
+// cell returns a cell of a table with a value.
+func cell(value string) string {
+	if value = code(value, mostValue); value == "" {
+		return " "
+	}
+	return " " + value + " "
+}
+
+// opMarkdown returns the name of an operation; one that this program does not know as code.
+func opMarkdown(op string) string {
+	switch op {
+	case "create", "update", "replace", "delete", "read", "import":
+		return op
+	}
+	return code(op, mostName)
+}

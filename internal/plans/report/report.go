@@ -1,0 +1,161 @@
+// Package report prints Plans, for people and for the comments of forges. All names, values and messages of a Plan come from a commit
+// that nobody has reviewed, so the package escapes each of them.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/plans"
+	"github.com/strata-platform/strata/operator/plan"
+)
+
+// Maximum numbers of characters of texts in a report.
+const (
+	mostName, mostType, mostPath, mostValue, mostMessage = 120, 120, 160, 200, 400
+)
+
+// mostLosses is the maximum number of data losses at the top of a report. All of them are in the details, too.
+const mostLosses = 20
+
+// counted are the operations in the summary, in its order, and their names for people.
+var counted = []struct{ op, name string }{
+	{"create", "create"}, {"update", "update"}, {"replace", "replace"}, {"delete", "delete"}, {"same", "unchanged"},
+}
+
+// others describes the counts of a Stack that the summary does not show, such as "1 import, 2 read".
+func others(stack plan.Stack) string {
+	var parts []string
+	for op, count := range stack.Changes {
+		if count > 0 && !slices.ContainsFunc(counted, func(c struct{ op, name string }) bool { return c.op == op }) {
+			parts = append(parts, fmt.Sprintf("%d %s", count, op))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// steps returns the steps of a Stack: first those that lose data.
+func steps(stack plan.Stack) []plan.Step {
+	sorted := slices.Clone(stack.Steps)
+	slices.SortStableFunc(sorted, func(a, b plan.Step) int { return cmp.Compare(rank(a), rank(b)) })
+	return sorted
+}
+
+// rank orders steps by what they may destroy.
+func rank(step plan.Step) int {
+	switch {
+	case step.LosesData:
+		return 0
+	case step.Op == "replace":
+		return 1
+	case step.Op == "delete":
+		return 2
+	}
+	return 3
+}
+
+// loss is a step of a Stack that loses data.
+type loss struct {
+	stack string
+	plan.Step
+}
+
+// verb says what the step does to its resource.
+func (l loss) verb() string {
+	if l.Op == "replace" {
+		return "replaces"
+	}
+	return "deletes"
+}
+
+// losses returns the steps of a Plan that lose data.
+func losses(p *plan.Plan) (all []loss) {
+	for _, stack := range p.Status.Stacks {
+		for _, step := range stack.Steps {
+			if step.LosesData {
+				all = append(all, loss{stack.Name, step})
+			}
+		}
+	}
+	return all
+}
+
+// notes returns what a reader must know about the plan of a Stack beside its steps.
+func notes(stack plan.Stack, text func(string, int) string) (all []string) {
+	if stack.Removed {
+		all = append(all, "The commit no longer contains the Stack.")
+	}
+	if stack.Message != "" {
+		begin := "Note: "
+		if stack.Failed {
+			begin = "Cannot be planned: "
+		}
+		all = append(all, begin+text(stack.Message, mostMessage))
+	}
+	if rest := others(stack); rest != "" {
+		all = append(all, "Also: "+text(rest, mostMessage)+".")
+	}
+	if stack.More > 0 {
+		all = append(all, fmt.Sprintf("Other resources that change: %d.", stack.More))
+	}
+	if stack.Uncompared > 0 {
+		all = append(all, fmt.Sprintf("Secret values that were not compared, because a plan sees no secrets: %d.", stack.Uncompared))
+	}
+	return all
+}
+
+// state describes the result of a Plan in a few words, and its message.
+func state(p *plan.Plan) (words, message string) {
+	switch {
+	case p.Status.Phase == plan.Failed && len(p.Status.Stacks) == 0:
+		return "The commit cannot be planned.", p.Status.Message
+	case p.Status.Phase == plan.Failed:
+		return "Not all Stacks can be planned.", p.Status.Message
+	case !plans.Done(p):
+		return "It has no result yet.", plans.State(p)
+	case len(p.Status.Stacks) == 0:
+		return "The commit changes no Stack.", p.Status.Message
+	}
+	return "", p.Status.Message
+}
+
+// short returns the beginning of a commit's ID.
+func short(commit string) string { return commit[:min(len(commit), 10)] }
+
+// Brief describes a Plan in a few words, such as "1 create, 2 delete, loses data".
+func Brief(p *plan.Plan) string {
+	if !plans.Done(p) {
+		return ""
+	}
+	var parts []string
+	for _, each := range counted {
+		count := 0
+		for _, stack := range p.Status.Stacks {
+			count += stack.Changes[each.op]
+		}
+		if count > 0 && each.op != "same" {
+			parts = append(parts, fmt.Sprintf("%d %s", count, each.name))
+		}
+	}
+	failed := 0
+	for _, stack := range p.Status.Stacks {
+		if stack.Failed {
+			failed++
+		}
+	}
+	switch {
+	case failed > 0:
+		parts = append(parts, fmt.Sprintf("%d failed", failed))
+	case p.Status.Phase == plan.Failed:
+		parts = append(parts, "failed")
+	case len(parts) == 0:
+		parts = []string{"no changes"}
+	}
+	if len(losses(p)) > 0 {
+		parts = append(parts, "loses data")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,162 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/strata-platform/strata/internal/plans/report"
+	"github.com/strata-platform/strata/operator/plan"
+)
+
+const commit = "0123456789abcdef0123456789abcdef01234567"
+
+func planned(status plan.Status) *plan.Plan {
+	return &plan.Plan{
+		ObjectMeta: metav1.ObjectMeta{Name: "feature-0123456789", Namespace: "team-web"},
+		Spec:       plan.Spec{Branch: "feature/x", Commit: commit},
+		Status:     status,
+	}
+}
+
+// ready has a Stack of each kind: one that loses data, one that fails, one that the commit removes.
+func ready() *plan.Plan {
+	return planned(plan.Status{Phase: plan.Failed, Message: "1 of 3 Stacks cannot be planned", Digest: "sha256:00ff", Stacks: []plan.Stack{
+		{
+			Name: "wordpress-infra", Changes: map[string]int{"create": 1, "update": 1, "replace": 1, "same": 3, "read": 2}, Uncompared: 2, More: 4,
+			Steps: []plan.Step{
+				{Op: "create", Name: "orders", Type: "gcp:sql/user:User"},
+				{Op: "update", Name: "sql-auth", Type: "kubernetes:core/v1:Secret", More: 1, Fields: []plan.Field{
+					{Path: "data.port", Before: `"3306"`, After: `"3307"`}, {Path: "data.new", After: `"a|b"`}, {Path: "data.old", Before: "[secret]"},
+				}},
+				{Op: "replace", Name: "database", Type: "gcp:sql/database:Database", LosesData: true, Fields: []plan.Field{
+					{Path: "name", Before: `"web_wordpress"`, After: `"web_blog"`, Replaces: true},
+				}},
+			},
+		},
+		{Name: "broken", Failed: true, Message: "program.resources.x: \"servr\" could not be found"},
+		{Name: "old", Removed: true, Changes: map[string]int{"delete": 1}, Steps: []plan.Step{
+			{Op: "delete", Name: "catalog", Type: "gcp:sql/database:Database", LosesData: true},
+		}},
+	}})
+}
+
+func TestAReportShowsLossesFirst(t *testing.T) {
+	for name, got := range map[string]string{
+		"markdown.golden": report.Markdown(ready()), "text.golden": strings.Join(report.Text(ready()), "\n") + "\n",
+	} {
+		want, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Error(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs; the report is\n%s", name, got)
+		}
+	}
+}
+
+func TestTheStateOfAPlanIsTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status plan.Status
+		want   string
+	}{
+		"a new Plan":                {plan.Status{}, "It has no result yet. waits for the operator"},
+		"a Plan in work":            {plan.Status{Phase: plan.Running, Message: "waits for a slot"}, "It has no result yet. waits for a slot"},
+		"a commit without changes":  {plan.Status{Phase: plan.Ready}, "The commit changes no Stack."},
+		"a Plan that failed itself": {plan.Status{Phase: plan.Failed, Message: "no account"}, "The commit cannot be planned. no account"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := report.Text(planned(tc.status)); len(got) != 2 || got[1] != tc.want {
+				t.Errorf("the text is %q", got)
+			}
+			if got := strings.ReplaceAll(report.Markdown(planned(tc.status)), "`", ""); !strings.Contains(got, "\n"+tc.want+"\n") {
+				t.Errorf("the Markdown is\n%s", got)
+			}
+		})
+	}
+}
+
+func TestAListDescribesAPlanInAFewWords(t *testing.T) {
+	for want, p := range map[string]*plan.Plan{
+		"1 create, 1 update, 1 replace, 1 delete, 1 failed, loses data": ready(),
+		"":           planned(plan.Status{Phase: plan.Running}),
+		"failed":     planned(plan.Status{Phase: plan.Failed}),
+		"no changes": planned(plan.Status{Phase: plan.Ready}),
+	} {
+		if got := report.Brief(p); got != want {
+			t.Errorf("it is %q, want %q", got, want)
+		}
+	}
+}
+
+// attacks are texts that a forge, a log of continuous integration or a terminal would interpret.
+var attacks = []string{
+	"` @everyone `", "``` ```", "a`b``c", `back\`, `\|`, "a|b|c", "| x | y |", "<img src=x onerror=alert(1)>", "</code><script>", "[link](https://evil.example)",
+	"![image](https://evil.example/?q)", "https://evil.example www.evil.example", "<!-- hidden", "-->", "#1 !2 $3 %4 ~5", "@team/owners", "**bold** _it_ ~~no~~",
+	"a\nb", "a\r\n::set-output name=x::y", "::stop-commands::x", "##[error]x", "/approve\n/merge", "\x1b[2J\x1b]0;title\x07", "\u202egnp.exe", "a\u2028b",
+	"$`math`$", "&lt;b&gt;", "{{ .Secret }} ${{ github.token }}", "> quote", "- [ ] task", "    code", "\x00\xff", strings.Repeat("é", 5000), "",
+}
+
+var (
+	// span matches the code spans of a line.
+	span = regexp.MustCompile("`[^`]+`")
+	// ours matches what remains of a line of Markdown without its code spans.
+	ours = regexp.MustCompile(`^[A-Za-z0-9 |*#:.,>?()!\[\]-]*$`)
+)
+
+func TestHostileTextsStayTexts(t *testing.T) {
+	for i, attack := range attacks {
+		p := planned(plan.Status{Phase: plan.Failed, Message: attack, Digest: attack, Stacks: []plan.Stack{{
+			Name: attack, Message: attack, Failed: i%2 == 0, Changes: map[string]int{attack: 1, "create": 1}, Steps: []plan.Step{
+				{Op: attack, Name: attack, Type: attack, LosesData: true, Fields: []plan.Field{{Path: attack, Before: attack, After: attack, Replaces: true}}},
+				{Op: "delete", Name: attack, Type: attack},
+			},
+		}}})
+		p.Name, p.Spec.Branch, p.Spec.Commit = attack, attack, attack
+		t.Run(fmt.Sprintf("%q", attack[:min(len(attack), 20)]), func(t *testing.T) {
+			text := report.Markdown(p)
+			for line := range strings.Lines(text) {
+				line = strings.TrimSuffix(line, "\n")
+				rest := span.ReplaceAllString(line, "")
+				if !ours.MatchString(rest) {
+					t.Errorf("this is not in a code span: %q of line %q", rest, line)
+				}
+				if strings.HasPrefix(line, "|") && strings.Count(line, "|") != 7 {
+					t.Errorf("the row has other cells: %q", line)
+				}
+				for _, r := range line {
+					if r < ' ' || r == 0x7f || r == '\u202e' || r == '\u2028' {
+						t.Errorf("line %q contains %q", line, r)
+					}
+				}
+			}
+			for _, line := range report.Text(p) {
+				if strings.ContainsAny(line, "\x00\x07\x1b\r\n\u202e\u2028") || strings.HasPrefix(line, "::") {
+					t.Errorf("line %q", line)
+				}
+			}
+		})
+	}
+}
+
+func TestALargeReportFitsIntoAComment(t *testing.T) {
+	value := `"` + strings.Repeat("x", 500) + `"`
+	var stacks []plan.Stack
+	for i := range 50 {
+		stack := plan.Stack{Name: fmt.Sprintf("stack-%02d-%s", i, strings.Repeat("s", 200)), Message: value}
+		for n := range 100 {
+			stack.Steps = append(stack.Steps, plan.Step{Op: "delete", Name: fmt.Sprint("step", n, value), Type: value, LosesData: true, Fields: []plan.Field{{Path: value, Before: value, After: value}}})
+		}
+		stacks = append(stacks, stack)
+	}
+	text := report.Markdown(planned(plan.Status{Phase: plan.Ready, Stacks: stacks}))
+	if len([]rune(text)) > 65_000 || !strings.Contains(text, "and 49 more Stacks do not fit into a comment") || !strings.Contains(text, "5000 resources with data are deleted or replaced") ||
+		!strings.Contains(text, "stack-49") {
+		t.Errorf("%d bytes: %.3000s … %s", len(text), text, text[len(text)-300:])
+	}
+}

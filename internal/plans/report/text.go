@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/terminal"
+	"github.com/strata-platform/strata/operator/plan"
+)
+
+// signs begin the lines of steps, as Pulumi's do.
+var signs = map[string]string{"create": "+", "update": "~", "replace": "±", "delete": "-"}
+
+// Text returns a Plan as lines for a terminal. Each line is escaped.
+func Text(p *plan.Plan) []string {
+	line := terminal.Line
+	title := fmt.Sprintf("Plan %s: commit %s", line(p.Name, mostName), line(short(p.Spec.Commit), mostName))
+	if p.Spec.Branch != "" {
+		title += " of branch " + line(p.Spec.Branch, mostName)
+	}
+	lines := []string{title}
+	all := losses(p)
+	for i, each := range all {
+		if i == mostLosses {
+			lines = append(lines, fmt.Sprintf("DATA LOSS: %d more resources with data", len(all)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("DATA LOSS: Stack %s %s %s (%s)", line(each.stack, mostName), each.verb(), line(each.Name, mostName), line(each.Type, mostType)))
+	}
+	words, message := state(p)
+	if message != "" {
+		words = strings.TrimSpace(words + " " + line(message, mostMessage))
+	}
+	if words != "" {
+		lines = append(lines, words)
+	}
+	for _, stack := range p.Status.Stacks {
+		lines = append(lines, textOf(stack)...)
+	}
+	return lines
+}
+
+// textOf returns the lines of a Stack.
+func textOf(stack plan.Stack) []string {
+	line := terminal.Line
+	var counts []string
+	for _, each := range counted {
+		if count := stack.Changes[each.op]; count > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", count, each.name))
+		}
+	}
+	if len(counts) == 0 {
+		counts = []string{"no resources"}
+	}
+	if stack.Failed {
+		counts = []string{"failed"}
+	}
+	lines := []string{"", fmt.Sprintf("Stack %s: %s", line(stack.Name, mostName), strings.Join(counts, ", "))}
+	for _, step := range steps(stack) {
+		sign := signs[step.Op]
+		if sign == "" {
+			sign = " "
+		}
+		text := fmt.Sprintf("  %s %-7s %s (%s)", sign, line(step.Op, mostName), line(step.Name, mostName), line(step.Type, mostType))
+		if step.LosesData {
+			text += "  LOSES DATA"
+		}
+		lines = append(lines, text)
+		for _, field := range step.Fields {
+			lines = append(lines, "      "+fieldText(field))
+		}
+		if step.More > 0 {
+			lines = append(lines, fmt.Sprintf("      and %d more fields", step.More))
+		}
+	}
+	for _, note := range notes(stack, line) {
+		lines = append(lines, "  "+note)
+	}
+	return lines
+}
+
+func fieldText(field plan.Field) string {
+	line := terminal.Line
+	text := line(field.Path, mostPath) + ": "
+	switch {
+	case field.Before == "":
+		text += "set to " + line(field.After, mostValue)
+	case field.After == "":
+		text += "removed, was " + line(field.Before, mostValue)
+	default:
+		text += line(field.Before, mostValue) + " → " + line(field.After, mostValue)
+	}
+	if field.Replaces {
+		text += "  (replaces the resource)"
+	}
+	return text
+}
