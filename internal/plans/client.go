@@ -105,7 +105,7 @@ func kindless(err error) error {
 // Get returns a Plan.
 func (c *Client) Get(ctx context.Context, namespace, name string) (*plan.Plan, error) {
 	object, err := c.plans(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) && kindless(err) == err {
+	if apierrors.IsNotFound(err) && !errors.Is(kindless(err), ErrNoKind) {
 		return nil, fmt.Errorf("there is no Plan %q in namespace %s: `strata plan list` shows all; only the newest %d are kept", name, namespace, Most)
 	}
 	if err != nil {

@@ -25,8 +25,17 @@ func code(text string, most int) string {
 
 var inCode = strings.NewReplacer("`", `\x60`, "|", `\x7c`)
 
-// Markdown returns a Plan as Markdown with tables, in the dialect of GitHub and GitLab.
-func Markdown(p *plan.Plan) string {
+// Markdown returns Plans as Markdown with tables, in the dialect of GitHub and GitLab. All of them fit into one comment.
+func Markdown(all ...*plan.Plan) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, planMarkdown(p, mostMarkdown/len(all)))
+	}
+	return strings.Join(texts, "\n")
+}
+
+// planMarkdown returns a Plan as Markdown. It leaves out details beyond most bytes.
+func planMarkdown(p *plan.Plan, most int) string {
 	title := "### Plan of commit " + code(short(p.Spec.Commit), mostName)
 	if p.Spec.Branch != "" {
 		title += " on branch " + code(p.Spec.Branch, mostName)
@@ -47,7 +56,7 @@ func Markdown(p *plan.Plan) string {
 	if p.Status.Digest != "" {
 		end += ", digest " + code(p.Status.Digest, mostName)
 	}
-	return strings.Join(append(details(p, lines), end), "\n") + "\n"
+	return strings.Join(append(details(p, lines, most), end), "\n") + "\n"
 }
 
 func lossesMarkdown(p *plan.Plan) []string {
@@ -87,15 +96,15 @@ func summary(stacks []plan.Stack) []string {
 	return append(lines, "")
 }
 
-// details adds the resources of each Stack to the lines of a report, as long as there is room.
-func details(p *plan.Plan, lines []string) []string {
+// details adds the resources of each Stack to the lines of a report, as long as the report has at most this many bytes.
+func details(p *plan.Plan, lines []string, most int) []string {
 	size := 0
 	for _, line := range lines {
 		size += len(line) + 1
 	}
 	for i, stack := range p.Status.Stacks {
 		for _, line := range stackMarkdown(stack) {
-			if size += len(line) + 1; size > mostMarkdown {
+			if size += len(line) + 1; size > most {
 				// An empty line ends a table.
 				return append(lines, "", fmt.Sprintf("The rest of Stack %s and %d more Stacks do not fit into a comment: `strata plan show` prints them.",
 					code(stack.Name, mostName), len(p.Status.Stacks)-i-1), "")

@@ -159,4 +159,8 @@ func TestALargeReportFitsIntoAComment(t *testing.T) {
 		!strings.Contains(text, "stack-49") {
 		t.Errorf("%d bytes: %.3000s … %s", len(text), text, text[len(text)-300:])
 	}
+	one := planned(plan.Status{Phase: plan.Ready, Stacks: stacks})
+	if text := report.Markdown(one, one); len([]rune(text)) > 65_000 || strings.Count(text, "### Plan of commit") != 2 {
+		t.Errorf("two have %d characters", len([]rune(text)))
+	}
 }

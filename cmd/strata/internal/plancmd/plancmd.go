@@ -173,19 +173,16 @@ func create(ctx context.Context, command *cobra.Command, a *access, name string,
 // write prints Plans in the format of the flag -o.
 func write(command *cobra.Command, w io.Writer, a *access, all []*plan.Plan) error {
 	return a.Print(w, resultOf(all), func() error {
-		for i, p := range all {
-			text := strings.Join(report.Text(p), "\n") + "\n"
-			if command.Flag(cli.OutputFlag).Value.String() == markdown {
-				text = report.Markdown(p)
-			}
-			if i > 0 {
-				text = "\n" + text
-			}
-			if _, err := io.WriteString(w, text); err != nil {
-				return err
-			}
+		if command.Flag(cli.OutputFlag).Value.String() == markdown {
+			_, err := io.WriteString(w, report.Markdown(all...))
+			return err
 		}
-		return nil
+		var texts []string
+		for _, p := range all {
+			texts = append(texts, strings.Join(report.Text(p), "\n")+"\n")
+		}
+		_, err := io.WriteString(w, strings.Join(texts, "\n"))
+		return err
 	})
 }
 
