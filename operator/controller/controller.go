@@ -75,11 +75,14 @@ func Run(ctx context.Context, opts Options) error {
 		defer release()
 		opts.WorkDir = dir
 	}
-	endpoints, err := runEndpoints(opts)
+	server, err := apiServer(opts)
 	if err != nil {
 		return err
 	}
-	runner := &engine.Engine{Folders: &workdir.Folders{Parent: opts.WorkDir}, Env: env, Endpoints: endpoints, Cache: filepath.Join(opts.WorkDir, "cache")}
+	runner := &engine.Engine{
+		Folders: &workdir.Folders{Parent: opts.WorkDir}, Env: env, Endpoints: runEndpoints(opts, server), PlanEndpoints: []string{server},
+		Cache: filepath.Join(opts.WorkDir, "cache"),
+	}
 	if err := runner.Folders.Clean(); err != nil {
 		return err
 	}
@@ -148,15 +151,20 @@ func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error
 
 // runEndpoints returns the addresses that runs can reach: the API server and the
 // endpoints of the options. runEndpoints returns nil if the options have no endpoints.
-func runEndpoints(opts Options) ([]string, error) {
+func runEndpoints(opts Options, server string) []string {
 	if len(opts.RunEndpoints) == 0 {
-		return nil, nil
+		return nil
 	}
+	return append([]string{server}, opts.RunEndpoints...)
+}
+
+// apiServer returns the address of the API server, HOST:PORT.
+func apiServer(opts Options) (string, error) {
 	server, _, err := rest.DefaultServerUrlFor(opts.Config)
 	if err != nil {
-		return nil, fmt.Errorf("find the API server that runs reach: %w", err)
+		return "", fmt.Errorf("find the API server that runs reach: %w", err)
 	}
-	return append([]string{net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443"))}, opts.RunEndpoints...), nil
+	return net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443")), nil
 }
 
 // newStackReconciler creates the objects that all reconciliations share.

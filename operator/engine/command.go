@@ -88,12 +88,16 @@ func (r *run) confinement() sandbox.Confinement {
 
 // network returns the network of runs, or nil if runs share the network of this
 // process.
-func (e *Engine) network() (*sandbox.Network, error) {
-	if len(e.Endpoints) == 0 {
+func (e *Engine) network(operation Operation) (*sandbox.Network, error) {
+	endpoints := e.Endpoints
+	if operation == Plan && len(e.PlanEndpoints) > 0 {
+		endpoints = e.PlanEndpoints
+	}
+	if len(endpoints) == 0 {
 		return nil, nil
 	}
 	network := &sandbox.Network{}
-	for _, endpoint := range e.Endpoints {
+	for _, endpoint := range endpoints {
 		host, port, err := net.SplitHostPort(endpoint)
 		if err != nil {
 			return nil, fmt.Errorf("endpoint of runs: %w", err)

@@ -44,6 +44,10 @@ type Engine struct {
 	// empty, runs share this process's network.
 	Endpoints []string
 
+	// PlanEndpoints lists the addresses that plans can reach in place of Endpoints: nobody has reviewed their code. If it is empty,
+	// plans reach what other runs reach.
+	PlanEndpoints []string
+
 	// Cache is a folder that only [Engine.Prepare] writes. Runs can read it and cannot
 	// change it.
 	Cache string
@@ -75,7 +79,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	network, err := e.network()
+	network, err := e.network(req.Operation)
 	if err != nil {
 		return nil, err
 	}

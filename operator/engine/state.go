@@ -15,6 +15,9 @@ import (
 // HiddenValue replaces the secrets that a Plan does not see.
 const HiddenValue = redact.Placeholder
 
+// Hide returns what a plan sees in place of a secret value: HiddenValue, or "0" or "false" if the value is a number or a boolean.
+func Hide(value string) string { return redact.Value(value) }
+
 // copyState gives a drift check and a plan a copy of the stack's state in the run's folder, and returns the backend of the run. A plan
 // gets no secret: copyState replaces those in the copy and in the request.
 func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *os.Root, dir string, req *Request) (backend.Backend, *redact.Hidden, error) {

@@ -33,8 +33,8 @@ func (h hidden) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 		into.ObjectMeta = actual.ObjectMeta
 		into.Annotations = nil // kubectl repeats the values there.
 		into.Data = map[string][]byte{}
-		for name := range actual.Data {
-			into.Data[name] = []byte(engine.HiddenValue)
+		for name, value := range actual.Data {
+			into.Data[name] = []byte(engine.Hide(string(value)))
 		}
 		return nil
 	}

@@ -150,17 +150,18 @@ func TestAPreviewGetsNoSecret(t *testing.T) {
 	r := &runner{}
 	tm.start(t, r)
 	tm.plan(t, "first", plan.Spec{Manifests: manifests(program("shop", "${token}"), stack("shop", `,
-  secretsRef: {token: {type: Secret, secret: {name: mine, key: token}}, literal: {type: Literal, literal: {value: canary-literal}}}, secrets: {mine: canary-spec},
+  secretsRef: {token: {type: Secret, secret: {name: mine, key: token}}, literal: {type: Literal, literal: {value: canary-literal}}}, secrets: {mine: canary-spec, size: "1234"},
   envRefs: {TOKEN: {type: Secret, secret: {name: mine, key: token}}, GOOGLE_OAUTH_ACCESS_TOKEN: {type: Secret, secret: {name: mine, key: other}},
     PLAIN: {type: Literal, literal: {value: "1"}}}`))})
 	if got := tm.complete(t, "first"); got.Status.Phase != plan.Ready {
 		t.Fatalf("the Plan is %+v", got.Status)
 	}
 	req := r.requests["shop"]
-	if req.Passphrase != passphraseCanary {
-		t.Errorf("the operator has the passphrase %q", req.Passphrase)
+	if got := req.Env["PULUMI_CONFIG_PASSPHRASE"]; got != passphraseCanary {
+		t.Errorf("the engine reads the state with the passphrase %q", got)
 	}
-	for name, want := range map[string]string{"TOKEN": engine.HiddenValue, "PLAIN": "1", "GOOGLE_OAUTH_ACCESS_TOKEN": "none", "GCE_METADATA_HOST": "127.0.0.1:9"} {
+	delete(req.Env, "PULUMI_CONFIG_PASSPHRASE") // The engine replaces it: see its TestAPlanSeesNoSecret.
+	for name, want := range map[string]string{"TOKEN": "", "PLAIN": "1", "GOOGLE_OAUTH_ACCESS_TOKEN": "none", "GCE_METADATA_HOST": "127.0.0.1:9"} {
 		if req.Env[name] != want {
 			t.Errorf("%s is %q, want %q", name, req.Env[name], want)
 		}
@@ -170,7 +171,7 @@ func TestAPreviewGetsNoSecret(t *testing.T) {
 			t.Errorf("the preview gets %s", name)
 		}
 	}
-	if want := map[string]string{"token": engine.HiddenValue, "literal": engine.HiddenValue, "mine": engine.HiddenValue}; !reflect.DeepEqual(req.SecretConfig, want) {
+	if want := (map[string]string{"token": engine.HiddenValue, "literal": engine.HiddenValue, "mine": engine.HiddenValue, "size": "0"}); !reflect.DeepEqual(req.SecretConfig, want) {
 		t.Errorf("the secret config is %v", req.SecretConfig)
 	}
 	token, _, err := req.Token(t.Context())
@@ -180,8 +181,10 @@ func TestAPreviewGetsNoSecret(t *testing.T) {
 	if !strings.Contains(decoded(t, token), `"sub":"system:serviceaccount:team-secret:strata-plan"`) {
 		t.Errorf("the preview runs as %s", decoded(t, token))
 	}
-	req.Passphrase, req.Token = "", nil
-	content, err := json.Marshal(map[string]any{"env": req.Env, "config": req.Config, "secrets": req.SecretConfig, "masked": req.Secrets, "program": string(req.Program)})
+	if len(req.Secrets) != 2 {
+		t.Errorf("the engine masks %d values, want the passphrase and the backend", len(req.Secrets))
+	}
+	content, err := json.Marshal(map[string]any{"env": req.Env, "config": req.Config, "secrets": req.SecretConfig, "program": string(req.Program)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,8 +74,8 @@ func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stac
 	return planned(t, result), nil
 }
 
-// request returns the request for the preview of a target. It contains no secret except the passphrase, with which the operator itself
-// reads the state.
+// request returns the request for the preview of a target. Besides the passphrase, with which the engine itself reads the state,
+// and the backend's address, it contains no secret.
 func (r *reconciler) request(ctx context.Context, w *work, t *target) (engine.Request, error) {
 	spec := &t.stack.Spec
 	req := engine.Request{Stack: spec.Stack, SecretsProvider: spec.SecretsProvider}
@@ -100,9 +101,9 @@ func (r *reconciler) request(ctx context.Context, w *work, t *target) (engine.Re
 	if err != nil {
 		return req, err
 	}
-	req.Env, req.Config, req.SecretConfig = visible(in.Env), in.Config, map[string]string{}
-	for key := range in.SecretConfig {
-		req.SecretConfig[key] = engine.HiddenValue
+	req.Env, req.Config, req.SecretConfig = visible(in), in.Config, map[string]string{}
+	for key, value := range in.SecretConfig {
+		req.SecretConfig[key] = engine.Hide(value)
 	}
 	if err := r.place(ctx, t, &req); err != nil {
 		return req, err
@@ -125,7 +126,8 @@ func (r *reconciler) place(ctx context.Context, t *target, req *engine.Request) 
 	if err != nil {
 		return err
 	}
-	req.Backend, req.Passphrase = cmp.Or(t.stack.Spec.Backend, own.Env[backendVariable]), own.Env[passphraseVariable]
+	// The engine reads the state with the passphrase, and gives the preview another one.
+	req.Backend, req.Env[passphraseVariable], req.Secrets = cmp.Or(t.stack.Spec.Backend, own.Env[backendVariable]), own.Env[passphraseVariable], own.Secrets
 	if r.Backends != "" {
 		req.BackendFolder, req.StateRoot = filepath.Join(r.Backends, t.stack.Namespace), r.Backends
 	}
@@ -160,10 +162,12 @@ func (r *reconciler) advice(t *target) func(ctx context.Context, name, otherwise
 	return tenant.NewReader(r.Client.RESTMapper(), r.Client, t.stack.Namespace, func(dependents.Object) {}).Advice
 }
 
-// visible returns the variables that a preview gets: none of Pulumi's own, and none with an identity.
-func visible(env map[string]string) map[string]string {
-	given := maps.Clone(env)
-	maps.DeleteFunc(given, func(name, _ string) bool { return strings.HasPrefix(name, "PULUMI_") })
+// visible returns the variables that a preview gets: none of Pulumi's own, none from a Secret, and none with an identity.
+func visible(in *inputs.Inputs) map[string]string {
+	given := maps.Clone(in.Env)
+	maps.DeleteFunc(given, func(name, value string) bool {
+		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(in.Secrets, value)
+	})
 	for _, name := range googleVariables {
 		delete(given, name)
 	}

@@ -37,6 +37,9 @@ type work struct {
 	// refused says that the API server would refuse an object of the commit.
 	refused bool
 
+	// hides says that a Stack has more steps that lose data than a status holds.
+	hides bool
+
 	// configMaps are the ConfigMaps of the commit, by their names.
 	configMaps map[string]*unstructured.Unstructured
 
@@ -219,7 +222,7 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 
 // done records the plan of the first target.
 func (w *work) done(planned plan.Stack) {
-	w.planned = append(w.planned, planned)
+	w.planned, w.hides = append(w.planned, planned), w.hides || w.targets[0].hides
 	w.targets = w.targets[1:]
 }
 

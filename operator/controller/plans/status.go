@@ -53,12 +53,27 @@ func resultOf(w *work, failed bool) plan.Status {
 			break
 		}
 	}
+	if losses(status.Stacks) < losses(w.planned) || w.hides {
+		failed, status.Message = true, "the plan is too large to show every step that loses data: divide the commit"
+	}
 	if failed || w.refused || len(bad) > 0 {
 		status.Phase = plan.Failed
 		return status
 	}
 	status.Digest = digest(status.Stacks)
 	return status
+}
+
+// losses counts the steps that lose data.
+func losses(stacks []plan.Stack) (n int) {
+	for _, stack := range stacks {
+		for _, step := range stack.Steps {
+			if step.LosesData {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // digest returns the digest of the plans of Stacks. Their JSON is canonical: the fields have an order, and encoding/json sorts maps.
@@ -102,6 +117,7 @@ func planned(t *target, result *engine.Result) plan.Stack {
 	for _, each := range steps[:kept] {
 		p.Steps = append(p.Steps, stepOf(each))
 	}
+	t.hides = kept < len(steps) && rank(steps[kept]) == 0
 	return p
 }
 

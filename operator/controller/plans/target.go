@@ -25,6 +25,9 @@ type target struct {
 
 	// failure says why the Stack cannot be planned, and message why there is nothing to plan.
 	failure, message string
+
+	// hides says that the target has more steps that lose data than a status holds.
+	hides bool
 }
 
 // result returns the plan of a target without a preview.

@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// mostPlanned bounds the steps that a [Log] keeps of a preview. Callers store them in a Kubernetes object.
-const mostPlanned = 200
+// mostPlanned bounds the steps that a [Log] keeps of a preview, and mostDestroyed those with deletions and replacements: a commit with many
+// harmless steps must not hide that it deletes a database, which Pulumi announces last. Callers store fewer in a Kubernetes object.
+const mostPlanned, mostDestroyed = 200, 5000
 
 // Plan is what a preview would do.
 type Plan struct {
 	// State is the digest of the state that the preview started from, sha256:HEX, or empty for a stack without state.
 	State string
 
-	// Steps are the changes of resources, in Pulumi's order, at most 200. More counts the others.
+	// Steps are the changes of resources, in Pulumi's order: at most 200, and beyond those up to 5000 that delete or replace. More counts
+	// the others.
 	Steps []PlannedStep
 	More  int
 
@@ -78,7 +80,11 @@ func (l *Log) addPlanned(line []byte) error {
 	if op == "" || m.Type == stackType || strings.HasPrefix(m.Type, "pulumi:providers:") {
 		return nil
 	}
-	if len(l.plan.Steps) >= mostPlanned {
+	most := mostPlanned
+	if op == "delete" || op == "replace" {
+		most = mostDestroyed
+	}
+	if len(l.plan.Steps) >= most {
 		l.plan.More++
 		return nil
 	}

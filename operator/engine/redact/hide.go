@@ -87,13 +87,13 @@ func (in Inputs) hide(passphrase string) Inputs {
 	}
 	made.Env[settings.PassphraseVariable] = passphrase
 	for key, value := range in.SecretConfig {
-		made.SecretConfig[key] = placeholder(value)
+		made.SecretConfig[key] = Value(value)
 	}
 	return made
 }
 
-// placeholder replaces a secret config value. A program may declare the value as a number or a boolean.
-func placeholder(value string) string {
+// Value returns what replaces a secret config value. A program may declare the value as a number or a boolean.
+func Value(value string) string {
 	if _, err := strconv.ParseFloat(value, 64); err == nil {
 		return "0"
 	}
