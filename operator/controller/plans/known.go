@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/operator/plan"
 )
 
 // known holds the Plans that the watch has seen, by namespace and name. It has neither their manifests nor their results: a Plan has up
@@ -21,7 +23,8 @@ type entry struct {
 	uid     types.UID
 	created time.Time
 
-	// branch is the branch of the Plan. It is unknown until read is true.
+	// branch identifies the branch and the Kustomization of the Plan: a repository that several Kustomizations apply has a Plan for
+	// each of them. It is empty for a Plan without a branch, and unknown until read is true.
 	branch string
 	read   bool
 
@@ -30,6 +33,14 @@ type entry struct {
 
 	// stop stops the preview that runs for the Plan. It is nil while none runs.
 	stop func()
+}
+
+// lineOf returns [entry.branch] of a Plan.
+func lineOf(spec *plan.Spec) string {
+	if spec.Branch == "" {
+		return ""
+	}
+	return spec.Sync + "/" + spec.Branch
 }
 
 // after reports whether an entry's Plan is newer than another one. Of two Plans of the same second, the names decide.

@@ -79,7 +79,7 @@ func (r *reconciler) reconcile(ctx context.Context, of types.NamespacedName) (ti
 			return 0, err
 		}
 		complete := p.Status.Phase == plan.Ready || p.Status.Phase == plan.Failed
-		r.known.change(of, e.uid, func(e *entry) { e.branch, e.read, e.done = p.Spec.Branch, true, complete })
+		r.known.change(of, e.uid, func(e *entry) { e.branch, e.read, e.done = lineOf(&p.Spec), true, complete })
 		r.known.stopOlder(of)
 		if complete {
 			return 0, nil
