@@ -63,8 +63,8 @@ func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	unchanged := f.mustRun(t, request(engine.Plan, applied))
-	if plan := unchanged.Plan; plan.More != 0 || plan.State == "" || unchanged.Changes["same"] == 0 {
-		t.Errorf("the plan of an unchanged program is %+v, with the counts %v", plan, unchanged.Changes)
+	if plan := unchanged.Plan; plan.More != 0 || plan.State == "" || plan.Changes["same"] < 3 {
+		t.Errorf("the plan of an unchanged program is %+v", plan)
 	}
 	for _, step := range unchanged.Plan.Steps {
 		if step.Name != "login" {
@@ -97,8 +97,8 @@ func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
 	if result.Plan.State != unchanged.Plan.State {
 		t.Error("two plans of one state have different digests")
 	}
-	if gone := f.mustRun(t, func() engine.Request { r := request(engine.Plan, ""); r.Program = nil; return r }()); gone.Changes["delete"] < 4 {
-		t.Errorf("without a program, the counts are %v, want all resources deleted", gone.Changes)
+	if gone := f.mustRun(t, func() engine.Request { r := request(engine.Plan, ""); r.Program = nil; return r }()); gone.Plan.Changes["delete"] != 4 {
+		t.Errorf("without a program, the counts are %v, want all resources deleted", gone.Plan.Changes)
 	}
 	after, err := os.ReadFile(state)
 	if err != nil || string(after) != string(before) {
@@ -123,8 +123,8 @@ func TestAPlanOfANewStackCreatesNothing(t *testing.T) {
 	req := f.request("outputs: {a: 1}")
 	req.Operation = engine.Plan
 	result := f.mustRun(t, req)
-	if result.Plan.State != "" || len(result.Plan.Steps) != 0 || result.Changes["create"] != 1 {
-		t.Errorf("plan %+v with the counts %v", result.Plan, result.Changes)
+	if result.Plan.State != "" || len(result.Plan.Steps) != 0 || len(result.Plan.Changes) != 0 {
+		t.Errorf("plan %+v", result.Plan)
 	}
 	if _, err := os.Stat(f.backend); err == nil {
 		t.Error("the plan made the folder of the backend")

@@ -166,7 +166,7 @@ func TestALargeResultStaysSmallAndSafe(t *testing.T) {
 		if req.Stack == "s0" {
 			return nil, &engine.Error{Message: hostile}
 		}
-		result := &engine.Result{Changes: map[string]int{"create": 1000}, Plan: &events.Plan{}}
+		result := &engine.Result{Plan: &events.Plan{Changes: map[string]int{"create": 1000}}}
 		for i := range 1000 {
 			step := events.PlannedStep{Op: "create", Name: fmt.Sprint(i, hostile), Type: "a:b:C" + hostile}
 			if i == 999 {

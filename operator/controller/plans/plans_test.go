@@ -43,7 +43,7 @@ func (r *runner) Run(ctx context.Context, req engine.Request) (*engine.Result, e
 }
 
 func creates(names ...string) *engine.Result {
-	result := &engine.Result{Changes: map[string]int{"create": len(names)}, Plan: &events.Plan{}}
+	result := &engine.Result{Plan: &events.Plan{Changes: map[string]int{"create": len(names)}}}
 	for _, name := range names {
 		result.Plan.Steps = append(result.Plan.Steps, events.PlannedStep{Op: "create", Name: name, Type: "kubernetes:core/v1:ConfigMap"})
 	}
@@ -95,7 +95,7 @@ func TestAPlanShowsWhatTheCommitChanges(t *testing.T) {
 		if req.Stack != "gone" {
 			return creates(req.Stack), nil
 		}
-		return &engine.Result{Changes: map[string]int{"delete": 3}, Plan: &events.Plan{State: "sha256:01", Uncompared: 2, Steps: []events.PlannedStep{
+		return &engine.Result{Plan: &events.Plan{Changes: map[string]int{"delete": 3}, State: "sha256:01", Uncompared: 2, Steps: []events.PlannedStep{
 			{Op: "delete", Name: "login", Type: "gcp:sql/user:User"}, {Op: "update", Name: "a", Type: "b:c:D"},
 			{Op: "delete", Name: "orders", Type: "gcp:sql/database:Database"},
 		}}}, nil

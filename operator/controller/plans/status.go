@@ -108,7 +108,7 @@ func bounded(stacks []plan.Stack, steps, fields int) []plan.Stack {
 // planned returns the plan of a target after its preview: first the steps that lose data, then the other deletions and replacements.
 func planned(t *target, result *engine.Result) plan.Stack {
 	p := plan.Stack{
-		Name: t.stack.Name, Removed: t.removed, State: result.Plan.State, Changes: result.Changes, More: result.Plan.More, Uncompared: result.Plan.Uncompared,
+		Name: t.stack.Name, Removed: t.removed, State: result.Plan.State, Changes: result.Plan.Changes, More: result.Plan.More, Uncompared: result.Plan.Uncompared,
 	}
 	steps := slices.Clone(result.Plan.Steps)
 	slices.SortStableFunc(steps, func(a, b events.PlannedStep) int { return cmp.Compare(rank(a), rank(b)) })

@@ -21,6 +21,10 @@ type Plan struct {
 	Steps []PlannedStep
 	More  int
 
+	// Changes counts the resources by their operation in Steps, and by same. Unlike [Log.Changes], it does not count the stack itself
+	// and providers, which exist in the state only.
+	Changes map[string]int
+
 	// Uncompared counts the fields whose values are secrets, or depend on secrets, that the preview did not see.
 	Uncompared int
 }
@@ -59,6 +63,9 @@ func (l *Log) OfPreview() { l.previews = true }
 // Plan returns what the preview would do. Only the log of a preview has any. Call Plan after Read has returned.
 func (l *Log) Plan() *Plan { return &l.plan }
 
+// unchanged is the operation of a resource that stays as it is.
+const unchanged = "same"
+
 // planned lists the operations that a plan shows. Pulumi announces a replacement by three steps, and "replace" is the one with the reason
 // (pulumi/pulumi, sdk/go/common/display, StepOp).
 var planned = map[string]string{
@@ -77,7 +84,17 @@ func (l *Log) addPlanned(line []byte) error {
 	}
 	m := &e.Pre.Metadata
 	op := planned[m.Op]
+	if m.Op == unchanged {
+		op = unchanged
+	}
 	if op == "" || m.Type == stackType || strings.HasPrefix(m.Type, "pulumi:providers:") {
+		return nil
+	}
+	if l.plan.Changes == nil {
+		l.plan.Changes = map[string]int{}
+	}
+	l.plan.Changes[op]++
+	if op == unchanged {
 		return nil
 	}
 	most := mostPlanned
