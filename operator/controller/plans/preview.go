@@ -85,11 +85,11 @@ func (r *reconciler) request(ctx context.Context, w *work, t *target) (engine.Re
 		if err := fields.Validate(spec); err != nil {
 			return req, err
 		}
-		if err := program.Check(t.program, program.ConfigKeys(spec)); err != nil {
-			return req, err
+		err := program.Check(t.program, program.ConfigKeys(spec))
+		if err == nil {
+			req.Program, _, err = program.ProjectFile(t.program)
 		}
-		var err error
-		if req.Program, _, err = program.ProjectFile(t.program); err != nil {
+		if err != nil {
 			return req, err
 		}
 		req.Project = t.program.Name

@@ -146,14 +146,10 @@ func (r *reconciler) read(ctx context.Context, of types.NamespacedName, uid type
 
 // delete deletes a Plan.
 func (r *reconciler) delete(ctx context.Context, of types.NamespacedName, uid types.UID) error {
-	object := &metav1.PartialObjectMetadata{}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name}}
 	object.SetGroupVersionKind(plan.Resource().GroupVersion().WithKind(plan.Kind))
-	object.Namespace, object.Name = of.Namespace, of.Name
 	err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete a Plan beyond the newest %d: %w", Kept, err)
 	}
 	return nil

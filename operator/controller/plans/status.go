@@ -165,12 +165,12 @@ func clean(text string, longest int) string {
 
 // write replaces the status of a Plan. The Plan may be gone.
 func (r *reconciler) write(ctx context.Context, w *work, status plan.Status) error {
-	content, err := json.Marshal(status)
-	if err != nil {
-		return fmt.Errorf("write the status of the Plan: %w", err)
-	}
 	fields := map[string]any{"message": nil, "completed": nil, "digest": nil, "stacks": nil}
-	if err := json.Unmarshal(content, &fields); err != nil {
+	content, err := json.Marshal(status)
+	if err == nil {
+		err = json.Unmarshal(content, &fields)
+	}
+	if err != nil {
 		return fmt.Errorf("write the status of the Plan: %w", err)
 	}
 	// Of a Plan of the same name that is another one, the API server refuses the change.
