@@ -152,7 +152,6 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 // namespaces only. Its own ClusterRole would let it create a pod in Flux's namespace.
 func upstreamClusterRoles() map[string][]rbac.PolicyRule {
 	roles := ClusterRoles()
-	delete(roles, RoleTeamPlan) // Upstream's operator has no Plans.
 	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
 		"stacks.pulumi.com", "programs.pulumi.com", "workspaces.auto.pulumi.com", "updates.auto.pulumi.com")
 	roles[RoleOperator] = append(roles[RoleOperator],
