@@ -90,6 +90,8 @@ func (e *Entry) schema() *apiextensionsv1.JSONSchemaProps {
 			"spec": spec,
 			"status": {
 				Type: "object", Description: "State of the order, which the platform writes.",
+				// Without it, Flux takes an order that nobody has looked at yet for a finished one (kstatus, "observedGeneration").
+				Default: raw(map[string]any{"observedGeneration": -1}),
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{
 					"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the order that the conditions describe."},
 					"secretName":         text("Name of the Secret with the results, in the order's namespace."),

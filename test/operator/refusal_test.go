@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/plans"
+	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/operator/stacklog"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/long"
@@ -25,6 +27,20 @@ import (
 
 // countEvent is needed when an event repeats for an unchanged Stack.
 var countEvent = right{"patch", "events.k8s.io", "events"}
+
+// watchPlans follows the list of Plans.
+var watchPlans = right{"watch", plan.Group, plan.Plural}
+
+// plan creates a Plan that the operator refuses, because its account is none of the team's.
+func (tm *team) plan(t *testing.T, name string) {
+	t.Helper()
+	p := plan.Plan{ObjectMeta: tm.meta(name), Spec: plan.Spec{Commit: strings.Repeat("0", 40), Account: "nobody", Manifests: "{}"}}
+	object, err := p.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm.create(t, object)
+}
 
 // policyResource is the resource of TenantPolicies.
 const policyResource = "tenantpolicies"
@@ -63,6 +79,11 @@ func takeInTeams(t *testing.T, c *cluster) {
 				t.Fatal(err)
 			}
 			tm.begin(t)
+		case taken.group == plan.Group && strings.HasPrefix(taken.resource, plan.Plural):
+			// The operator writes the status of each Plan, and deletes those beyond the newest.
+			for n := range plans.Kept + 1 {
+				tm.plan(t, fmt.Sprintf("plan-%d", n))
+			}
 		case taken == countEvent:
 			tm.create(t, &corev1.ConfigMap{ObjectMeta: tm.meta("plan"), Data: map[string]string{"plan": "a"}})
 			tm.misspell(t)
@@ -170,6 +191,10 @@ func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 		o.again(t)
 		tm := begin(t, c)
 		for _, r := range taken {
+			if r == watchPlans {
+				// The operator lists Plans before it watches them.
+				continue
+			}
 			tm.awaitRefused(t, r, "", since)
 		}
 		back()
