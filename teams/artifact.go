@@ -32,8 +32,10 @@ func (t Team) Tags() bool { return !t.Artifacts() && t.Versions != "" }
 const (
 	// VerifyHead demands a signature of the commit.
 	VerifyHead = "HEAD"
-	// VerifyTag demands a signature of the tag, and VerifyTagAndHead of the tag and its commit.
-	VerifyTag, VerifyTagAndHead = "Tag", "TagAndHEAD"
+	// VerifyTag demands a signature of the tag.
+	VerifyTag = "Tag"
+	// VerifyTagAndHead demands a signature of the tag, and one of its commit.
+	VerifyTagAndHead = "TagAndHEAD"
 )
 
 // sourceProblems returns the problems of the fields that describe the team's source.

@@ -81,14 +81,14 @@ func (t *Team) read(c cluster) error {
 	return nil
 }
 
-// readAccounts reads the service accounts of the hop, with the team's own account first.
+// readAccounts reads the team's service accounts, with its own account first. The account of plans is the operator's.
 func (t *Team) readAccounts(g *graph.Graph) {
 	t.Accounts = []string{}
 	for _, o := range g.All("ServiceAccount", t.Namespace) {
 		if o.Content == nil {
 			continue
 		}
-		if _, found := o.Content.GetLabels()[hop.Label]; !found {
+		if _, found := o.Content.GetLabels()[hop.Label]; !found || o.Name == hop.PlanAccount {
 			continue
 		}
 		if o.Name == t.Name {

@@ -109,10 +109,10 @@ func TestAnOutdatedFileIsNamed(t *testing.T) {
 			func(t *testing.T, repository, _, _ string) { put(t, filepath.Join(repository, kept.SchemaFile), "[") }, true, []string{schema},
 		},
 		"no packages here": {
-			func(t *testing.T, _, _, schemas string) { os.Remove(filepath.Join(schemas, "random-1.0.0.json")) }, true, nil,
+			func(_ *testing.T, _, _, schemas string) { os.Remove(filepath.Join(schemas, "random-1.0.0.json")) }, true, nil,
 		},
 		"a repository without a schema": {
-			func(t *testing.T, repository, _, _ string) { os.Remove(filepath.Join(repository, kept.SchemaFile)) }, true, nil,
+			func(_ *testing.T, repository, _, _ string) { os.Remove(filepath.Join(repository, kept.SchemaFile)) }, true, nil,
 		},
 		"a formatted schema": {
 			func(t *testing.T, repository, _, _ string) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/strata-platform/strata/internal/terminal"
@@ -83,15 +84,15 @@ func summary(stacks []plan.Stack) []string {
 	}
 	lines := []string{head, rule}
 	for _, stack := range stacks {
-		row := "| " + code(stack.Name, mostName) + " |"
+		row := []string{code(stack.Name, mostName)}
 		for _, each := range counted {
 			if stack.Failed {
-				row += " ? |"
+				row = append(row, "?")
 			} else {
-				row += fmt.Sprintf(" %d |", stack.Changes[each.op])
+				row = append(row, strconv.Itoa(stack.Changes[each.op]))
 			}
 		}
-		lines = append(lines, row)
+		lines = append(lines, "| "+strings.Join(row, " | ")+" |")
 	}
 	return append(lines, "")
 }

@@ -300,7 +300,7 @@ func (tm *team) parse(t *testing.T, manifest string) *unstructured.Unstructured 
 func (tm *team) apply(t *testing.T, manifests string) {
 	t.Helper()
 	as := tm.as(t, strings.TrimPrefix(tm.namespace, "team-"))
-	for _, manifest := range strings.Split(manifests, "\n---\n") {
+	for manifest := range strings.SplitSeq(manifests, "\n---\n") {
 		object := tm.parse(t, manifest)
 		object.SetLabels(map[string]string{"kustomize.toolkit.fluxcd.io/name": "sync", "kustomize.toolkit.fluxcd.io/namespace": tm.namespace})
 		err := as.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kustomize-controller"), client.ForceOwnership)

@@ -67,7 +67,7 @@ func call(t *testing.T, config *rest.Config, args ...string) (out, said string, 
 		Local:     func() (*local.Platform, error) { return nil, errNone },
 		Bind: func(command *cobra.Command, formats ...string) cli.Call {
 			e := &engineer{config: config}
-			e.Output.Bind(command, formats...)
+			e.Bind(command, formats...)
 			return e
 		},
 	})

@@ -30,8 +30,7 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	defer j.close()
 	err := j.run(account != Engineer)
 	var refused *refusal
-	var large *gittree.LimitError
-	if errors.As(err, &large) {
+	if large, is := errors.AsType[*gittree.LimitError](err); is {
 		err = refuse("%s", large)
 	}
 	switch {
