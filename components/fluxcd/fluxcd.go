@@ -31,7 +31,6 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumix"
 
 	"github.com/strata-platform/strata/components/fluxcd/internal/hardening"
 	"github.com/strata-platform/strata/components/fluxcd/internal/kubeconfig"
@@ -105,7 +104,7 @@ type Flux struct {
 	// Version is the version of Flux that runs.
 	Version pulumi.StringOutput `pulumi:"version"`
 
-	bootstrap *flux.FluxBootstrapGit
+	bootstrap *flux.BootstrapGit
 }
 
 // Resources returns the resource that installs Flux, for pulumi.DependsOn. A dependency on the component itself is not
@@ -139,7 +138,7 @@ func NewFlux(ctx *pulumi.Context, name string, args *FluxArgs, opts ...pulumi.Re
 			return nil, fmt.Errorf("install Flux %s: %w", name, err)
 		}
 	}
-	bootstrap, err := flux.NewFluxBootstrapGit(ctx, name+"-bootstrap", &flux.FluxBootstrapGitArgs{
+	bootstrap, err := flux.NewBootstrapGit(ctx, name+"-bootstrap", &flux.BootstrapGitArgs{
 		Namespace:             pulumi.String(Namespace),
 		SecretName:            pulumi.String(Namespace),
 		DisableSecretCreation: pulumi.Bool(true),
@@ -189,7 +188,7 @@ func (a *FluxArgs) before(ctx *pulumi.Context, name string, parent pulumi.Resour
 
 func (a *FluxArgs) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {
 	return flux.NewProvider(ctx, name+"-provider", &flux.ProviderArgs{
-		Kubernetes: pulumix.ApplyErr(secret(a.Kubeconfig), kubeconfig.Parse),
+		Kubernetes: secret(a.Kubeconfig).ApplyT(kubeconfig.Parse).(flux.ProviderKubernetesOutput).ToProviderKubernetesPtrOutput(),
 		Git: &flux.ProviderGitArgs{
 			Url:    a.GitURL,
 			Branch: inputs.Optional(a.branch()),

@@ -42,7 +42,7 @@ func TestNewFlux(t *testing.T) {
 		"flux-namespace":   "kubernetes:core/v1:Namespace in flux",
 		"flux-credentials": secretType + " in flux",
 		"flux-provider":    flux.ProviderToken + " in flux",
-		"flux-bootstrap":   flux.FluxBootstrapGitToken + " in flux",
+		"flux-bootstrap":   flux.BootstrapGitToken + " in flux",
 
 		"flux-strata": policyType + " in flux", "flux-strata-builders": policyType + " in flux", "flux-strata-fetchers": policyType + " in flux",
 		"flux-strata-sources": policyType + " in flux", "flux-strata-notification": policyType + " in flux",

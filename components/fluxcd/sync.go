@@ -33,6 +33,9 @@ type SyncArgs struct {
 	ServiceAccount pulumi.StringInput
 	// Path is the folder in the source; nil means the root.
 	Path pulumi.StringInput
+	// Components are folders with components of kustomize, relative to Path, that change the objects before Flux applies them; nil
+	// means none.
+	Components []string
 	// KeepRemoved keeps an object in the cluster after its manifest is removed from the source. By default Flux deletes
 	// it.
 	KeepRemoved bool
@@ -121,6 +124,9 @@ func (a *SyncArgs) spec() pulumi.Map {
 		"deletionPolicy":     pulumi.String(a.deletionPolicy()),
 		"interval":           inputs.Or(a.Interval, pulumi.String(defaultSyncInterval)),
 		"retryInterval":      inputs.Or(a.RetryInterval, pulumi.String(defaultRetryInterval)),
+	}
+	if len(a.Components) > 0 {
+		spec["components"] = pulumi.ToStringArray(a.Components)
 	}
 	put(spec, "timeout", a.Timeout)
 	put(spec, "targetNamespace", a.TargetNamespace)

@@ -26,6 +26,7 @@ func TestNewSyncAppliesASourceUnderAnAccount(t *testing.T) {
 			Timeout:         pulumi.String("2m"),
 			RetryInterval:   pulumi.String("1s"),
 			TargetNamespace: team,
+			Components:      []string{"../artifact"},
 			DependsOn:       []*Sync{first},
 			HealthChecks:    []HealthCheck{{APIVersion: "example.com/v1", Kind: "Widget", Current: "has(status.done)"}},
 		}, cluster)
@@ -54,7 +55,7 @@ func TestNewSyncAppliesASourceUnderAnAccount(t *testing.T) {
 		},
 		"app-kustomization": {
 			"path": "./", "prune": false, "wait": true, "retryInterval": "1s", "deletionPolicy": "Orphan",
-			"timeout": "2m", "targetNamespace": "team-web", "dependsOn": []any{map[string]any{"name": "infra"}},
+			"timeout": "2m", "targetNamespace": "team-web", "components": []any{"../artifact"}, "dependsOn": []any{map[string]any{"name": "infra"}},
 			"healthCheckExprs": []any{map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "current": "has(status.done)"}},
 		},
 	} {

@@ -1,103 +1,82 @@
 package flux
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The properties in the schema of github.com/oun/pulumi-flux v1.0.1 (provider/cmd/pulumi-resource-flux/schema.json), and the
-// properties that this package adds.
-var (
-	bootstrapInputs = map[string]string{
-		"clusterDomain": "string", "components": "[]string", "componentsExtras": "[]string", "disableSecretCreation": "bool",
-		"imagePullSecret": "string", "interval": "string", "kustomizationOverride": "string", "logLevel": "string", "namespace": "string",
-		"networkPolicy": "bool", "path": "string", "recurseSubmodules": "bool", "registry": "string", "secretName": "string",
-		"timeouts": "FluxBootstrapGitTimeouts", "tolerationKeys": "[]string", "version": "string", "watchAllNamespaces": "bool",
+// packageSchema is the part of a package schema that the tests read.
+type packageSchema struct {
+	Name, Version string
+	Types         map[string]struct{ Properties map[string]json.RawMessage }
+	Provider      struct{ InputProperties map[string]json.RawMessage }
+	Resources     map[string]struct {
+		Properties, InputProperties map[string]json.RawMessage
+		Aliases                     []struct{ Type string }
 	}
-	onlyOutputs = map[string]string{"repositoryFiles": "map[string]string"}
-	onlyNewer   = map[string]string{"deleteGitManifests": "bool", "embeddedManifests": "bool", "keepNamespace": "bool"}
-
-	types = map[reflect.Type]map[string]string{
-		reflect.TypeFor[FluxBootstrapGitTimeouts](): {"create": "string", "delete": "string", "read": "string", "update": "string"},
-		reflect.TypeFor[ProviderGit](): {
-			"authorEmail": "string", "authorName": "string", "branch": "string", "commitMessageAppendix": "string", "gpgKeyId": "string",
-			"gpgKeyRing": "string", "gpgPassphrase": "string", "http": "ProviderGitHttp", "ssh": "ProviderGitSsh", "url": "string",
-		},
-		reflect.TypeFor[ProviderGitHttp](): {"allowInsecureHttp": "bool", "certificateAuthority": "string", "password": "string", "username": "string"},
-		reflect.TypeFor[ProviderGitSsh]():  {"password": "string", "privateKey": "string", "username": "string"},
-		reflect.TypeFor[ProviderKubernetes](): {
-			"clientCertificate": "string", "clientKey": "string", "clusterCaCertificate": "string", "configContext": "string",
-			"configContextAuthInfo": "string", "configContextCluster": "string", "configPath": "string", "configPaths": "[]string",
-			"exec": "ProviderKubernetesExec", "host": "string", "insecure": "bool", "password": "string", "proxyUrl": "string",
-			"token": "string", "username": "string",
-		},
-		reflect.TypeFor[ProviderKubernetesExec](): {"apiVersion": "string", "args": "[]string", "command": "string", "env": "map[string]string"},
-		reflect.TypeFor[providerArgs]():           {"git": "ProviderGit", "kubernetes": "ProviderKubernetes"},
-	}
-)
-
-func TestTheBindingsAreThoseOfThePublishedSchema(t *testing.T) {
-	for typ, want := range types {
-		assertProperties(t, typ, want)
-	}
-	inputs := maps.Clone(bootstrapInputs)
-	maps.Copy(inputs, onlyNewer)
-	assertProperties(t, reflect.TypeFor[fluxBootstrapGitArgs](), inputs)
-	maps.Copy(inputs, onlyOutputs)
-	assertProperties(t, reflect.TypeFor[FluxBootstrapGit](), inputs)
-}
-
-// TestArgsHaveTheFieldsOfTheirPlainForm finds inputs that the SDK would drop silently.
-func TestArgsHaveTheFieldsOfTheirPlainForm(t *testing.T) {
-	for _, args := range []pulumi.Input{
-		FluxBootstrapGitArgs{}, FluxBootstrapGitTimeoutsArgs{}, ProviderArgs{}, ProviderGitArgs{}, ProviderGitHttpArgs{}, ProviderGitSshArgs{},
-		ProviderKubernetesArgs{}, ProviderKubernetesExecArgs{},
-	} {
-		has := map[string]bool{}
-		for f := range reflect.TypeOf(args).Fields() {
-			has[f.Name] = true
-		}
-		plain := args.ElementType()
-		for f := range plain.Fields() {
-			if !has[f.Name] {
-				t.Errorf("%T has no field %s", args, f.Name)
-			}
-		}
-		if plain.NumField() != len(has) {
-			t.Errorf("%T has %d fields, its plain form %d", args, len(has), plain.NumField())
-		}
+	Parameterization struct {
+		BaseProvider struct{ Name, Version string }
+		Parameter    []byte
 	}
 }
 
-func assertProperties(t *testing.T, typ reflect.Type, want map[string]string) {
+func readSchema(t *testing.T) packageSchema {
 	t.Helper()
-	got := map[string]string{}
+	var s packageSchema
+	if err := json.Unmarshal(Schema, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestTheSDKHasThePropertiesOfTheSchema finds a schema that was changed without a run of the generator.
+func TestTheSDKHasThePropertiesOfTheSchema(t *testing.T) {
+	s := readSchema(t)
+	bootstrap := s.Resources[BootstrapGitToken]
+	assertProperties(t, reflect.TypeFor[bootstrapGitArgs](), bootstrap.InputProperties)
+	assertProperties(t, reflect.TypeFor[BootstrapGit](), bootstrap.Properties)
+	assertProperties(t, reflect.TypeFor[providerArgs](), s.Provider.InputProperties)
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[BootstrapGitTimeouts](), reflect.TypeFor[ProviderGit](), reflect.TypeFor[ProviderGitHttp](), reflect.TypeFor[ProviderGitSsh](),
+		reflect.TypeFor[ProviderKubernetes](), reflect.TypeFor[ProviderKubernetesExec](),
+	} {
+		assertProperties(t, typ, s.Types["flux:index/"+typ.Name()+":"+typ.Name()].Properties)
+	}
+}
+
+func assertProperties(t *testing.T, typ reflect.Type, want map[string]json.RawMessage) {
+	t.Helper()
+	var got []string
 	for f := range typ.Fields() {
 		if name := f.Tag.Get("pulumi"); name != "" {
-			got[name] = spelled(f.Type)
+			got = append(got, name)
 		}
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("the properties of %s are\n%v, want\n%v", typ.Name(), got, want)
+	slices.Sort(got)
+	if known := slices.Sorted(maps.Keys(want)); len(known) == 0 || !slices.Equal(got, known) {
+		t.Errorf("the properties of %s are\n%v, those of the schema are\n%v: run `make generate`", typ.Name(), got, known)
 	}
 }
 
-// spelled returns the name of a property's type; for an output, of its element's type.
-func spelled(typ reflect.Type) string {
-	if output, ok := reflect.TypeAssert[pulumi.Output](reflect.Zero(typ)); ok {
-		typ = output.ElementType()
+func TestTheSchemaNamesThePluginAndItsParameter(t *testing.T) {
+	s := readSchema(t)
+	base := s.Parameterization.BaseProvider
+	if s.Name != "flux" || s.Version != Version || base.Name != Plugin || base.Version != PluginVersion {
+		t.Errorf("the schema is of %s %s, served by %s %s", s.Name, s.Version, base.Name, base.Version)
 	}
-	if typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
+	if want := `{"remote":{"url":"` + Source + `","version":"` + Version + `"}}`; string(s.Parameterization.Parameter) != want {
+		t.Errorf("the parameter is %s, want %s", s.Parameterization.Parameter, want)
 	}
-	if typ.Name() != "" {
-		return typ.Name()
+	if aliases := s.Resources[BootstrapGitToken].Aliases; len(aliases) != 1 || aliases[0].Type != FormerBootstrapGitToken {
+		t.Errorf("the aliases are %v", aliases)
 	}
-	return typ.String()
 }
 
 // recorder records the resources that a program registers.
@@ -110,26 +89,26 @@ func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 
 func (*recorder) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) { return nil, nil }
 
-func TestResourcesCarryTheTokensAndTheAddressOfThePlugin(t *testing.T) {
+func TestResourcesReferToTheParameterizedPackage(t *testing.T) {
 	r := &recorder{}
 	if err := pulumi.RunErr(func(ctx *pulumi.Context) error {
-		provider, err := NewProvider(ctx, "provider", &ProviderArgs{Git: &ProviderGitArgs{Url: pulumi.String("https://git.example.com/fleet.git")}})
+		provider, err := NewProvider(ctx, "provider", &ProviderArgs{Git: ProviderGitArgs{Url: pulumi.String("https://git.example.com/fleet.git")}})
 		if err != nil {
 			return err
 		}
-		_, err = NewFluxBootstrapGit(ctx, "flux", &FluxBootstrapGitArgs{Timeouts: &FluxBootstrapGitTimeoutsArgs{Create: pulumi.String("5m")}}, pulumi.Provider(provider))
+		_, err = NewBootstrapGit(ctx, "flux", &BootstrapGitArgs{Timeouts: BootstrapGitTimeoutsArgs{Create: pulumi.String("5m")}}, pulumi.Provider(provider))
 		return err
 	}, pulumi.WithMocks("project", "stack", r)); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"pulumi:providers:flux", "flux:index/fluxBootstrapGit:FluxBootstrapGit"}
+	want := []string{ProviderToken, BootstrapGitToken}
 	if len(r.requests) != len(want) {
 		t.Fatalf("%d resources were registered, want %d", len(r.requests), len(want))
 	}
 	for i, request := range r.requests {
 		rpc := request.RegisterRPC
-		if request.TypeToken != want[i] || rpc.GetVersion() != Version || rpc.GetPluginDownloadURL() != "github://api.github.com/oun" {
-			t.Errorf("%s is registered as %s, version %s from %s", request.Name, request.TypeToken, rpc.GetVersion(), rpc.GetPluginDownloadURL())
+		if request.TypeToken != want[i] || rpc.GetPackageRef() == "" || strings.Contains(rpc.GetPluginDownloadURL(), "oun") {
+			t.Errorf("%s is registered as %s of package %q from %q", request.Name, request.TypeToken, rpc.GetPackageRef(), rpc.GetPluginDownloadURL())
 		}
 	}
 	if got := r.requests[1].Inputs["timeouts"].ObjectValue()["create"].StringValue(); got != "5m" {

@@ -1,5 +1,5 @@
 // Package flux contains the local plugin that stands in for the Flux provider of Pulumi. It has the same resource,
-// FluxBootstrapGit, and installs and removes Flux with Flux's own libraries, without downloads.
+// BootstrapGit, and installs and removes Flux with Flux's own libraries, without downloads.
 package flux
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/flux/bootstrap"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/manifests"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/parameter"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/uninstall"
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/frame/codec"
@@ -25,12 +26,31 @@ import (
 	sdk "github.com/strata-platform/strata/sdks/flux"
 )
 
-// Package describes the plugin. The plugin installs the manifests of the folder in manifests.FolderVariable.
+// Package describes the plugin, which serves the Terraform provider fluxcd/flux in place of Pulumi's plugin for all Terraform
+// providers. It installs the manifests of the folder in manifests.FolderVariable.
 func Package() frame.Package {
+	pkg := described(sdk.BootstrapGitToken)
+	pkg.Version, pkg.Schema = sdk.Version, sdk.Schema
+	pkg.Parameter = &frame.Parameter{Plugin: sdk.Plugin, Version: sdk.PluginVersion, Value: parameter.Value, Args: parameter.Args}
+	return pkg
+}
+
+// Former describes the plugin of platforms whose layer 2 last ran with the SDK of github.com/oun/pulumi-flux. The engine
+// starts it for a refresh or a destroy before the next up.
+func Former() frame.Package {
+	pkg := described(sdk.FormerBootstrapGitToken)
+	pkg.Version = formerVersion
+	return pkg
+}
+
+// formerVersion is the version of the plugin in the states of older platforms.
+const formerVersion = "1.0.1"
+
+// described describes the package with one token of its resource.
+func described(token string) frame.Package {
 	b := &bootstrapper{}
 	return frame.Package{
 		Name:        "flux",
-		Version:     sdk.Version,
 		Description: "Flux on a cluster, bootstrapped by Strata's local stand-in for the published provider.",
 		Config:      sdk.ProviderArgs{},
 		ConfigSecrets: []string{
@@ -39,9 +59,9 @@ func Package() frame.Package {
 		},
 		Configure: b.configure,
 		Resources: map[string]frame.Resource{
-			sdk.FluxBootstrapGitToken: {
-				Args:  sdk.FluxBootstrapGitArgs{},
-				State: sdk.FluxBootstrapGit{},
+			token: {
+				Args:  sdk.BootstrapGitArgs{},
+				State: sdk.BootstrapGit{},
 				Rules: rules.ByPath{}.Each(rules.Rule{Replace: true}, "namespace path secretName"),
 				// A cluster can contain only one Flux, in whichever namespace. The empty, non-nil list makes the engine
 				// delete the old one before it creates a replacement.
@@ -59,7 +79,7 @@ func Package() frame.Package {
 	}
 }
 
-// state holds the outputs of FluxBootstrapGit.
+// state holds the outputs of BootstrapGit.
 type state struct {
 	options.Install
 	RepositoryFiles map[string]string `json:"repositoryFiles"`
@@ -112,21 +132,6 @@ func check(i options.Install) []frame.Failure {
 	return failures
 }
 
-// outdated returns "repositoryFiles" if the files in the state are not those of the provider's repository, whose URL
-// they contain.
-func (b *bootstrapper) outdated(last, news property.Map) []string {
-	var s state
-	var i options.Install
-	if b.config.Git.URL == "" || codec.Decode(last, &s) != nil || codec.Decode(news, &i) != nil {
-		return nil // the operations report the error
-	}
-	path, content, err := manifests.RenderSync(options.Options{Config: b.config, Install: i}.WithDefaults())
-	if err != nil || s.RepositoryFiles[path] == content {
-		return nil
-	}
-	return []string{"repositoryFiles"}
-}
-
 // create bootstraps Flux. It renders the files first, so that invalid inputs leave no trace on the cluster.
 func (b *bootstrapper) create(ctx context.Context, r frame.Request[options.Install, state]) (string, state, error) {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
@@ -157,6 +162,7 @@ func (b *bootstrapper) read(ctx context.Context, r frame.Request[options.Install
 	}
 	s := r.State
 	s.RepositoryFiles = found.Files
+	b.resetDrifted(ctx, b.options(ctx, r.Args).WithDefaults(), found.Files)
 	return r.ID, s, nil
 }
 

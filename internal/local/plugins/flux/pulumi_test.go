@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	pluginName       = "pulumi-resource-flux"
+	pluginName       = "pulumi-resource-terraform-provider"
+	formerPluginName = "pulumi-resource-flux"
 	randomPluginName = "pulumi-resource-random"
 )
 
@@ -33,7 +34,9 @@ func TestMain(m *testing.M) {
 	var plugin frame.Package
 	switch filepath.Base(os.Args[0]) {
 	case pluginName:
-		plugin = Package()
+		plugin = idle(Package())
+	case formerPluginName:
+		plugin = idle(Former())
 	case randomPluginName:
 		plugin = random.Package()
 	default:
@@ -71,6 +74,7 @@ func TestPulumi(t *testing.T) {
 		t.Errorf("an unchanged up did %v", changes)
 	}
 
+	testDrift(t, c, stack)
 	testReceiverPath(t, c, stack)
 	testTenancy(t, c, g)
 
@@ -140,6 +144,7 @@ func newStack(t *testing.T, program pulumi.RunFunc) *stack {
 		"pulumi":                     toolchaintest.Path(t, "pulumi"),
 		"pulumi-resource-kubernetes": toolchaintest.Path(t, "pulumi-resource-kubernetes"),
 		pluginName:                   self,
+		formerPluginName:             self,
 		randomPluginName:             self,
 	} {
 		if err := os.Symlink(target, filepath.Join(tools, name)); err != nil {

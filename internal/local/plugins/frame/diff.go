@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -51,14 +52,14 @@ func (at place) index(i int) place {
 
 // diff compares the old and the new inputs. It ignores values that the service has set, so that an unchanged program
 // has no diff.
-func diff(r Resource, inputs *types.Object, state, olds, news property.Map) p.DiffResponse {
+func diff(ctx context.Context, r Resource, inputs *types.Object, state, olds, news property.Map) p.DiffResponse {
 	d := differ{rules: r.Rules, found: map[string]p.PropertyDiff{}}
 	if r.Differ != nil {
 		d.further = r.Differ(olds, news)
 	}
 	d.compareMaps(place{typ: &types.Type{Kind: types.KindObject, Object: inputs}}, olds, news, property.New(state))
 	if r.Outdated != nil && !property.New(news).HasComputed() {
-		for _, path := range r.Outdated(value.Unmark(property.New(state)).AsMap(), value.Unmark(property.New(news)).AsMap()) {
+		for _, path := range r.Outdated(ctx, value.Unmark(property.New(state)).AsMap(), value.Unmark(property.New(news)).AsMap()) {
 			d.found[path] = p.PropertyDiff{Kind: p.Update}
 		}
 	}

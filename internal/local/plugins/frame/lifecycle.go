@@ -38,12 +38,14 @@ func (s *server) check(_ context.Context, req p.CheckRequest) (p.CheckResponse, 
 	return p.CheckResponse{Inputs: inputs, Failures: failures}, nil
 }
 
-func (s *server) diff(_ context.Context, req p.DiffRequest) (p.DiffResponse, error) {
+func (s *server) diff(ctx context.Context, req p.DiffRequest) (p.DiffResponse, error) {
 	r, err := s.resource(req.Urn)
 	if err != nil {
 		return p.DiffResponse{}, err
 	}
-	return diff(r, s.types.Inputs(r.Args), req.State, req.OldInputs, req.Inputs), nil
+	ctx, done := s.until(ctx)
+	defer done()
+	return diff(ctx, r, s.types.Inputs(r.Args), req.State, req.OldInputs, req.Inputs), nil
 }
 
 // create creates an object. In a preview it only predicts the outputs. If the object exists but is incomplete, it

@@ -21,6 +21,10 @@ var ErrNotFound = errors.New("not found")
 type Package struct {
 	// Name and Version identify the plugin. Both are required.
 	Name, Version string
+	// Parameter is set if another plugin serves the package. Nil means that the package has a plugin of its own.
+	Parameter *Parameter
+	// Schema is the schema of the SDK, in JSON. Empty means a schema that follows from the other fields.
+	Schema []byte
 	// Description is one sentence for the schema. It says that the plugin is local.
 	Description string
 	// Config is a value of the SDK's ProviderArgs type. Nil means that the provider has no configuration.
@@ -56,9 +60,9 @@ type Resource struct {
 	// of the rules. It may be nil.
 	Differ func(olds, news property.Map) []string
 	// Outdated returns the outputs that an update would change although the inputs are the same, because the provider's
-	// configuration or the plugin has changed. They cause an update. Outdated gets the last state and the new inputs,
-	// both without unknown values. It may be nil.
-	Outdated func(state, news property.Map) []string
+	// configuration, the plugin or the object has changed. They cause an update. Outdated gets the last state and the new
+	// inputs, both without unknown values. Each preview and each up waits for it. It may be nil.
+	Outdated func(ctx context.Context, state, news property.Map) []string
 	// Operations create, read, update and delete the object. Handle creates them.
 	Operations Operations
 }

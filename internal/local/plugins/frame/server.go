@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -20,7 +21,8 @@ import (
 // Serve runs the plugin process. It prints its port on standard output, serves the engine and returns when the engine
 // has finished.
 func (pkg Package) Serve(ctx context.Context) error {
-	return p.RunProvider(ctx, pkg.Name, pkg.Version, pkg.Provider())
+	name, version := pkg.identity()
+	return p.RunProvider(ctx, name, version, pkg.Provider())
 }
 
 // Provider returns the functions that serve the engine.
@@ -31,10 +33,8 @@ func (pkg Package) Provider() p.Provider {
 		Handshake: func(context.Context, p.HandshakeRequest) (p.HandshakeResponse, error) {
 			return p.HandshakeResponse{}, nil
 		},
-		GetSchema: func(context.Context, p.GetSchemaRequest) (p.GetSchemaResponse, error) {
-			text, err := buildSchema(s.pkg, s.types)
-			return p.GetSchemaResponse{Schema: text}, err
-		},
+		Parameterize: s.parameterize,
+		GetSchema:    s.schema,
 		Cancel: func(context.Context) error {
 			s.cancel()
 			return nil
@@ -56,6 +56,8 @@ func (pkg Package) Provider() p.Provider {
 type server struct {
 	pkg   *Package
 	types *types.Cache
+	// selected is true after a parameter has selected the package.
+	selected atomic.Bool
 
 	// Cancel cancels running, the parent of the contexts of all operations.
 	running context.Context
@@ -104,12 +106,12 @@ func (s *server) configObject() *types.Object {
 }
 
 // diffConfig compares the configurations of a provider. An old engine sends no old inputs, only the state.
-func (s *server) diffConfig(_ context.Context, req p.DiffRequest) (p.DiffResponse, error) {
+func (s *server) diffConfig(ctx context.Context, req p.DiffRequest) (p.DiffResponse, error) {
 	olds := req.OldInputs
 	if olds.Len() == 0 {
 		olds = req.State
 	}
-	return diff(Resource{}, s.configObject(), property.Map{}, olds, req.Inputs), nil
+	return diff(ctx, Resource{}, s.configObject(), property.Map{}, olds, req.Inputs), nil
 }
 
 // configure passes the configuration to the package in plain form: operations have no use for secret marks.

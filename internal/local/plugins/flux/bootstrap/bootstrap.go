@@ -107,25 +107,29 @@ func Run(ctx context.Context, o options.Options, obsolete []string) (map[string]
 // objects builds the objects of the manifests in the repository. It adds the Secret with the credentials of the
 // repository, unless the inputs disable the Secret.
 func (i installation) objects(repo *repository.Checkout) ([]*unstructured.Unstructured, error) {
-	built, err := kustomization.BuildWithRoot(repo.Path(), filepath.Join(repo.Path(), filepath.FromSlash(i.Folder())))
+	if i.Install.DisableSecretCreation {
+		return i.build(repo.Path(), "")
+	}
+	secret, err := sourcesecret.GenerateGit(sourcesecret.Options{
+		Name:      i.Install.SecretName,
+		Namespace: i.Install.Namespace,
+		Username:  i.Git.HTTP.Username,
+		Password:  i.Git.HTTP.Password,
+		CACrt:     []byte(i.Git.HTTP.CertificateAuthority),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("generate Secret %s/%s: %w", i.Install.Namespace, i.Install.SecretName, err)
+	}
+	return i.build(repo.Path(), "\n---\n"+secret.Content)
+}
+
+// build builds the objects of the manifests below root, the root of the repository, and of more manifests.
+func (i installation) build(root, more string) ([]*unstructured.Unstructured, error) {
+	built, err := kustomization.BuildWithRoot(root, filepath.Join(root, filepath.FromSlash(i.Folder())))
 	if err != nil {
 		return nil, fmt.Errorf("build %s of git repository %s: %w", i.Folder(), i.Git.URL, err)
 	}
-	manifests := string(built)
-	if !i.Install.DisableSecretCreation {
-		secret, err := sourcesecret.GenerateGit(sourcesecret.Options{
-			Name:      i.Install.SecretName,
-			Namespace: i.Install.Namespace,
-			Username:  i.Git.HTTP.Username,
-			Password:  i.Git.HTTP.Password,
-			CACrt:     []byte(i.Git.HTTP.CertificateAuthority),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("generate Secret %s/%s: %w", i.Install.Namespace, i.Install.SecretName, err)
-		}
-		manifests += "\n---\n" + secret.Content
-	}
-	objects, err := ssautil.ReadObjects(strings.NewReader(manifests))
+	objects, err := ssautil.ReadObjects(strings.NewReader(string(built) + more))
 	if err != nil {
 		return nil, fmt.Errorf("read the objects of %s: %w", i.Folder(), err)
 	}
@@ -135,13 +139,18 @@ func (i installation) objects(repo *repository.Checkout) ([]*unstructured.Unstru
 	return objects, nil
 }
 
-// apply applies the CustomResourceDefinitions first. When the cluster serves their kinds, it applies the other objects.
-func (i installation) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
-	manager := ssa.NewResourceManager(i.kube, polling.NewStatusPoller(i.kube, i.kube.RESTMapper(), polling.Options{}), ssa.Owner{
+// manager returns the manager that applies objects.
+func (i installation) manager() *ssa.ResourceManager {
+	return ssa.NewResourceManager(i.kube, polling.NewStatusPoller(i.kube, i.kube.RESTMapper(), polling.Options{}), ssa.Owner{
 		// Flux's command line uses this field manager. kustomize-controller takes over its fields.
 		Field: "flux",
 		Group: "fluxcd.io",
 	})
+}
+
+// apply applies the CustomResourceDefinitions first. When the cluster serves their kinds, it applies the other objects.
+func (i installation) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
+	manager := i.manager()
 	manager.SetConcurrency(applyConcurrency)
 	opts := ssa.DefaultApplyOptions()
 	opts.WaitInterval = cluster.PollInterval
