@@ -7,12 +7,13 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/hop/stackdefaults"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
 )
 
-const defaultsType = "kubernetes:admissionregistration.k8s.io/v1:" + hop.DefaultsKind
+const defaultsType = "kubernetes:admissionregistration.k8s.io/v1:" + stackdefaults.Kind
 
 func TestStacksAreFilledInWhereTheClusterServesIt(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -45,7 +46,7 @@ func TestStacksAreFilledInWhereTheClusterServesIt(t *testing.T) {
 				text, _ := said.(string)
 				for _, want := range []string{
 					"Kubernetes " + test.version + " of this cluster", "Kubernetes 1.36 does", "spec.stack, spec.serviceAccountName", "spec.envRefs.GOOGLE_CREDENTIALS",
-					"spec.envRefs.PULUMI_CONFIG_PASSPHRASE", "spec.configRef.platform:instance",
+					"spec.workspaceTemplate.spec.resources.limits.memory", "spec.envRefs.PULUMI_CONFIG_PASSPHRASE", "spec.configRef.platform:instance",
 				} {
 					if !strings.Contains(text, want) {
 						t.Errorf("the TenantPolicy does not say %q: %q", want, text)
@@ -59,7 +60,7 @@ func TestStacksAreFilledInWhereTheClusterServesIt(t *testing.T) {
 			if len(made) != 1 || said != nil {
 				t.Fatalf("%d policies, and the TenantPolicy says %v", len(made), said)
 			}
-			expect(t, made[0], map[string]any{"metadata.name": hop.StackDefaults, "spec.failurePolicy": "Fail"})
+			expect(t, made[0], map[string]any{"metadata.name": stackdefaults.Name, "spec.failurePolicy": "Fail"})
 			binding := engine.Get(t, defaultsType+"Binding", "stack-defaults-binding")
 			if !binding.DependsOn(made[0]) || !engine.Get(t, hop.Type, "team-web").DependsOn(binding) {
 				t.Error("the hop does not wait for the policy and its binding")

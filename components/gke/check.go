@@ -53,6 +53,7 @@ func (a *ClusterArgs) check() error {
 			problems = append(problems, CheckNetworks([]string{given})...)
 		}
 	}
+	problems = append(problems, a.hardeningProblems()...)
 	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "; "))
 	}

@@ -7,9 +7,12 @@
 //	// cluster.Kubeconfig is a secret
 //
 // The cluster is VPC-native, follows a release channel, and has a Workload Identity pool. Its nodes are shielded and run
-// under a service account of their own that has only the permissions that nodes need. The cluster is protected against
-// deletion by default: the provider protects the cluster, and the engine protects both the cluster and the node pool.
-// Without the engine's protection, a destroy would first delete the nodes and then fail at the cluster.
+// under a service account of their own that has only the permissions that nodes need. docs/reference/gke.md lists every
+// setting with its reason.
+//
+// The cluster is protected against deletion by default: the provider protects the cluster, and the engine protects both the
+// cluster and the node pool. Without the engine's protection, a destroy would first delete the nodes and then fail at the
+// cluster.
 package gke
 
 import (
@@ -77,9 +80,33 @@ type ClusterArgs struct {
 	// Private makes the cluster private: without public addresses for the nodes, and optionally for the control plane.
 	// Nil gives the nodes public addresses. An existing cluster cannot become private, or public again.
 	Private *Private `pulumi:"private,optional"`
-	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
-	// address, so that only authentication protects the control plane.
+	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane, and no others:
+	// public addresses of Google Cloud, such as those of Cloud Shell, have to be in the list too. None means any address, so
+	// that only authentication protects the control plane.
 	AuthorizedNetworks []pulumi.StringInput `pulumi:"authorizedNetworks,optional"`
+
+	// Maintenance says when Google Cloud may upgrade the cluster and its nodes by itself; nil means daily from
+	// DefaultMaintenanceStart, for DefaultMaintenanceHours.
+	Maintenance *Maintenance `pulumi:"maintenance,optional"`
+	// NotificationTopic is the ID of the Pub/Sub topic, in the cluster's project, that gets a message about each available
+	// and each started upgrade and each security bulletin, such as projects/acme-dev/topics/gke; nil means none.
+	NotificationTopic pulumi.StringInput `pulumi:"notificationTopic,optional"`
+	// Logging are the components that log to Cloud Logging, of Loggers; none means DefaultLogging. The audit log of the API
+	// server needs no component.
+	Logging []pulumi.StringInput `pulumi:"logging,optional"`
+	// IntranodeVisibility sends the traffic between pods of one node through the VPC network too, so that flow logs contain
+	// it; nil leaves the choice to Google Cloud.
+	IntranodeVisibility pulumi.BoolInput `pulumi:"intranodeVisibility,optional"`
+	// SecretsKey is the name of a Cloud KMS key in the cluster's region, which encrypts Kubernetes Secrets before they reach
+	// etcd. GKE's own service agent must be allowed to use the key before. Nil leaves them to the encryption that Google has
+	// on every disk. A cluster keeps the encryption if the key is left out later.
+	SecretsKey pulumi.StringInput `pulumi:"secretsKey,optional"`
+	// SecurityGroup is the group gke-security-groups@ of a Google Workspace domain, whose groups RoleBindings may then name;
+	// nil means that bindings name users and accounts only.
+	SecurityGroup pulumi.StringInput `pulumi:"securityGroup,optional"`
+	// BinaryAuthorization lets the project's policy for Binary Authorization decide which images run. It is a plain value,
+	// because the setting exists only if it is on.
+	BinaryAuthorization bool `pulumi:"binaryAuthorization,optional"`
 
 	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or replace the
 	// cluster or the node pool; nil means true. It is a plain value, because the engine's protection is a resource option.

@@ -289,12 +289,50 @@ func TestAnImpossibleClusterIsRefused(t *testing.T) {
 		`"172.16.0.0/24" is not a range of 16`:      func(a *gke.ClusterArgs) { a.Private = &gke.Private{ControlPlaneRange: pulumi.String("172.16.0.0/24")} },
 		`authorized network "203.0.113.7/24"`:       func(a *gke.ClusterArgs) { a.AuthorizedNetworks = pulumi.ToStringArray([]string{"203.0.113.7/24"}) },
 		`release channel "EXTENDED" is not one of`:  func(a *gke.ClusterArgs) { a.ReleaseChannel = pulumi.String("EXTENDED") },
+		`days contains "SAT"`:                       func(a *gke.ClusterArgs) { a.Maintenance = &gke.Maintenance{Days: []string{"SAT"}} },
+		"below the 48 hours in 32 days":             func(a *gke.ClusterArgs) { a.Maintenance = &gke.Maintenance{Days: []string{"SA", "SU"}} },
+		`start "3:00" is not a time`:                func(a *gke.ClusterArgs) { a.Maintenance = &gke.Maintenance{Start: "3:00"} },
+		"hours is 2":                                func(a *gke.ClusterArgs) { a.Maintenance = &gke.Maintenance{Hours: 2} },
+		"exclusions contain freeze from":            exclude("freeze", "2027-01-05T00:00:00Z", "2026-12-20T00:00:00Z", ""),
+		`with scope "ALL"`:                          exclude("freeze", "2026-12-20T00:00:00Z", "2027-01-05T00:00:00Z", "ALL"),
+		`exclusions contain "Freeze!"`:              exclude("Freeze!", "2026-12-20T00:00:00Z", "2027-01-05T00:00:00Z", ""),
+		"is not a topic of the cluster's project":   func(a *gke.ClusterArgs) { a.NotificationTopic = pulumi.String("projects/other/topics/gke") },
+		`logging component "AUDIT"`:                 func(a *gke.ClusterArgs) { a.Logging = pulumi.ToStringArray([]string{"SYSTEM_COMPONENTS", "AUDIT"}) },
+		"logging lacks SYSTEM_COMPONENTS":           func(a *gke.ClusterArgs) { a.Logging = pulumi.ToStringArray([]string{"APISERVER"}) },
+		`secrets key "gke"`:                         func(a *gke.ClusterArgs) { a.SecretsKey = pulumi.String("gke") },
+		`security group "admins@acme.example"`:      func(a *gke.ClusterArgs) { a.SecurityGroup = pulumi.String("admins@acme.example") },
 		"Subnetwork is given without Network":       func(a *gke.ClusterArgs) { a.Subnetwork = pulumi.String("core-gke") },
 	} {
 		args := given()
 		edit(args)
 		if err := run(&pulumitest.Engine{}, args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
+		}
+	}
+}
+
+func exclude(name, start, end, scope string) func(*gke.ClusterArgs) {
+	return func(a *gke.ClusterArgs) {
+		a.Maintenance = &gke.Maintenance{Exclusions: []gke.MaintenanceExclusion{{Name: name, Start: start, End: end, Scope: scope}}}
+	}
+}
+
+func TestAWindowThatPassesMidnightEndsOnTheNextDay(t *testing.T) {
+	engine := serving("203.0.113.7", "", "")
+	args := given()
+	reviewed(args)
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]any{
+		"maintenancePolicy.recurringWindow.startTime": "2026-01-01T22:30:00Z", "maintenancePolicy.recurringWindow.endTime": "2026-01-02T04:30:00Z",
+		"maintenancePolicy.recurringWindow.recurrence":                      "FREQ=WEEKLY;BYDAY=SA,SU",
+		"maintenancePolicy.maintenanceExclusions[0].exclusionOptions.scope": gke.NoMinorUpgrades,
+		"notificationConfig.pubsub.enabled":                                 true, "notificationConfig.pubsub.topic": "projects/acme/topics/gke",
+		"databaseEncryption.state": "ENCRYPTED", "masterAuthorizedNetworksConfig.gcpPublicCidrsAccessEnabled": false,
+	} {
+		if got, _ := pulumitest.Plain(t, engine.Get(t, clusterType, "strata-cluster").Inputs, path); got != want {
+			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
 }

@@ -71,6 +71,7 @@ func (a *ClusterArgs) newCluster(ctx *pulumi.Context, name string, parent pulumi
 		},
 	}
 	a.setReach(args)
+	a.harden(args)
 	return container.NewCluster(ctx, name+"-cluster", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
 		pulumi.AdditionalSecretOutputs([]string{"masterAuth"}),
 		// After the removal of the initial pool, the API returns the config of another pool. A change of this field would
@@ -94,7 +95,11 @@ func (a *ClusterArgs) setReach(args *container.ClusterArgs) {
 	for _, network := range a.AuthorizedNetworks {
 		blocks = append(blocks, &container.ClusterMasterAuthorizedNetworksConfigCidrBlockArgs{CidrBlock: network})
 	}
-	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{CidrBlocks: blocks}
+	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{
+		CidrBlocks: blocks,
+		// Otherwise every machine of Google Cloud with a public address, of any customer, reaches the control plane.
+		GcpPublicCidrsAccessEnabled: pulumi.Bool(false),
+	}
 }
 
 // newNodePool creates the node pool, which a program can change without a change of the cluster.
@@ -102,6 +107,7 @@ func (a *ClusterArgs) newNodePool(
 	ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster, account pulumi.StringPtrInput,
 ) (*container.NodePool, error) {
 	nodes := &container.NodePoolNodeConfigArgs{
+		ImageType:   pulumi.String(imageType),
 		MachineType: inputs.Optional(inputs.Or(a.MachineType, pulumi.String(DefaultMachineType))),
 		OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
 		// Pods get the identities of their own accounts, never the node's identity.

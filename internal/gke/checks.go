@@ -101,6 +101,12 @@ func (p *Platform) checkLayers(ctx context.Context, f *facts) []finding {
 			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set target gke") + "`",
 		})
 	}
+	if len(second) == 0 && f.platform.WorkspaceImage == "" {
+		findings = append(findings, finding{
+			Check: "workspaces", Note: true, Found: "no image is set for the pods of Stacks, so each run downloads its plugins into upstream's newest image",
+			Remedy: "build images/workspace/Containerfile, and run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set workspaceImage NAME@sha256:DIGEST") + "`",
+		})
+	}
 	findings = append(findings, checkGoogle()...)
 	if _, err := exec.LookPath("gke-gcloud-auth-plugin"); err != nil && len(first) == 0 && !f.bootstrap.IssueClientCertificate {
 		findings = append(findings, finding{

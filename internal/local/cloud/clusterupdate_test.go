@@ -101,6 +101,62 @@ func TestUpdatesOfAClusterByTheBetaClient(t *testing.T) {
 	}
 }
 
+func logs(components ...string) *container.ClusterUpdate {
+	return &container.ClusterUpdate{DesiredLoggingConfig: &container.LoggingConfig{
+		ComponentConfig: &container.LoggingComponentConfig{EnableComponents: components},
+	}}
+}
+
+func TestInvalidMaintenancePoliciesAreRejected(t *testing.T) {
+	c := newEmulator(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	const three, seven, eight = "2026-01-01T03:00:00Z", "2026-01-01T07:00:00Z", "2026-01-01T08:00:00Z"
+	window := func(start, end, recurrence string) *container.MaintenanceWindow {
+		return &container.MaintenanceWindow{RecurringWindow: &container.RecurringTimeWindow{
+			Window: &container.TimeWindow{StartTime: start, EndTime: end}, Recurrence: recurrence,
+		}}
+	}
+	excluded := func(scope string, names ...string) *container.MaintenanceWindow {
+		w := &container.MaintenanceWindow{MaintenanceExclusions: map[string]container.TimeWindow{}}
+		for _, name := range names {
+			w.MaintenanceExclusions[name] = container.TimeWindow{
+				StartTime: three, EndTime: seven, MaintenanceExclusionOptions: &container.MaintenanceExclusionOptions{Scope: scope},
+			}
+		}
+		return w
+	}
+	twice := window(three, seven, "FREQ=DAILY")
+	twice.DailyMaintenanceWindow = &container.DailyMaintenanceWindow{StartTime: "03:00"}
+	for name, test := range map[string]struct {
+		window *container.MaintenanceWindow
+		want   string
+	}{
+		"daily":                    {window(three, seven, "FREQ=DAILY"), ""},
+		"three days":               {window(three, seven, "FREQ=WEEKLY;BYDAY=MO,WE,SA"), ""},
+		"three exclusions":         {excluded("NO_UPGRADES", "a", "b", "c"), ""},
+		"two short days":           {window(three, eight, "FREQ=WEEKLY;BYDAY=SA,SU"), "at least 48 hours"},
+		"three hours":              {window("2026-01-01T04:00:00Z", seven, "FREQ=DAILY"), "at least 48 hours"},
+		"end before start":         {window(seven, three, "FREQ=DAILY"), "must be before end time"},
+		"no rule":                  {window(three, seven, "daily"), "recurrence"},
+		"two windows":              {twice, "Only one of"},
+		"unknown scope":            {excluded("NOTHING", "a"), "maintenance_exclusion_options.scope"},
+		"four times no upgrades":   {excluded("NO_UPGRADES", "a", "b", "c", "d"), "3 of them with the scope NO_UPGRADES"},
+		"four times without minor": {excluded("NO_MINOR_UPGRADES", "a", "b", "c", "d"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := owner.container.Projects.Locations.Clusters.SetMaintenancePolicy(strata, &container.SetMaintenancePolicyRequest{
+				MaintenancePolicy: &container.MaintenancePolicy{Window: test.window},
+			}).Do()
+			if test.want != "" {
+				refused(t, err, 400, test.want)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestInvalidUpdatesAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	owner := c.owner()
@@ -117,7 +173,26 @@ func TestInvalidUpdatesAreRejected(t *testing.T) {
 		"pool of another project": {&container.ClusterUpdate{DesiredWorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x.svc.id.goog"}}, "strata-local.svc.id.goog"},
 		"zone of another region":  {&container.ClusterUpdate{DesiredLocations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
 		"channel":                 {&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "FAST"}}, "release_channel.channel"},
-		"outdated etag":           {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
+		"topic of another project": {&container.ClusterUpdate{DesiredNotificationConfig: &container.NotificationConfig{
+			Pubsub: &container.PubSub{Enabled: true, Topic: "projects/other/topics/gke"},
+		}}, "in the project of the cluster"},
+		"unknown event": {&container.ClusterUpdate{DesiredNotificationConfig: &container.NotificationConfig{
+			Pubsub: &container.PubSub{Enabled: true, Topic: "projects/strata-local/topics/gke", Filter: &container.Filter{EventType: []string{"BOOM"}}},
+		}}, "event_type"},
+		"unknown log":         {logs("SYSTEM_COMPONENTS", "AUDIT"), "enable_components"},
+		"logs without system": {logs("APISERVER"), "must contain SYSTEM_COMPONENTS"},
+		"short key":           {&container.ClusterUpdate{DesiredDatabaseEncryption: &container.DatabaseEncryption{State: "ENCRYPTED", KeyName: "key"}}, "must be of the form"},
+		"key elsewhere": {&container.ClusterUpdate{DesiredDatabaseEncryption: &container.DatabaseEncryption{
+			State: "ENCRYPTED", KeyName: "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k",
+		}}, "in the region of the cluster, europe-west1"},
+		"any group": {&container.ClusterUpdate{DesiredAuthenticatorGroupsConfig: &container.AuthenticatorGroupsConfig{
+			Enabled: true, SecurityGroup: "admins@acme.example",
+		}}, "gke-security-groups@"},
+		"address with host bits": {&container.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: &container.MasterAuthorizedNetworksConfig{
+			Enabled: true, CidrBlocks: []*container.CidrBlock{{CidrBlock: "203.0.113.7/24"}},
+		}}, "cidr_blocks"},
+		"unknown evaluation": {&container.ClusterUpdate{DesiredBinaryAuthorization: &container.BinaryAuthorization{EvaluationMode: "MAYBE"}}, "evaluation_mode"},
+		"outdated etag":      {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: test.update}).Do()

@@ -8,6 +8,7 @@ import (
 
 	container "google.golang.org/api/container/v1beta1"
 
+	"github.com/strata-platform/strata/internal/local/cloud/container/check"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
@@ -43,21 +44,8 @@ func checkCluster(c *api.Call, wanted *container.Cluster) error {
 	if err := checkLocations(location, wanted.Locations); err != nil {
 		return err
 	}
-	return checkClusterSettings(c.Project.ID, wanted)
-}
-
-// checkClusterSettings returns an error for invalid values of settings that a creation and an update can set.
-func checkClusterSettings(project string, wanted *container.Cluster) error {
-	if identity := wanted.WorkloadIdentityConfig; identity != nil && identity.WorkloadPool != "" && identity.WorkloadPool != project+".svc.id.goog" {
-		return api.InvalidArgument("Workload pool %q is not valid: the only one of this project is %q.", identity.WorkloadPool, project+".svc.id.goog")
-	}
-	if channel := wanted.ReleaseChannel; channel != nil && !slices.Contains([]string{"", "UNSPECIFIED", "RAPID", "REGULAR", "STABLE", "EXTENDED"}, channel.Channel) {
-		return api.InvalidArgument("Invalid value at 'release_channel.channel', %q", channel.Channel)
-	}
-	if policy := wanted.MaintenancePolicy; policy != nil && policy.Window != nil && policy.Window.RecurringWindow != nil && policy.Window.RecurringWindow.Window == nil {
-		return api.InvalidArgument("\"maintenance_policy.window.recurring_window.window\" is required.")
-	}
-	return nil
+	wanted.Location = location
+	return check.Settings(c.Project.ID, wanted)
 }
 
 // checkLocations returns an error for a zone outside the cluster's region.

@@ -1,9 +1,10 @@
 package container
 
 import (
-	"github.com/strata-platform/strata/internal/local/cloud/core/api"
-
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/container/check"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
@@ -105,5 +106,5 @@ func setMaintenancePolicy(k *container.Cluster, r *container.SetMaintenancePolic
 	}
 	k.MaintenancePolicy = wanted
 	k.MaintenancePolicy.ResourceVersion = api.RandomText(6)
-	return checkClusterSettings("", &container.Cluster{MaintenancePolicy: wanted})
+	return check.Settings("", &container.Cluster{MaintenancePolicy: wanted})
 }

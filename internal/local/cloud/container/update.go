@@ -4,6 +4,7 @@ import (
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
 
+	"github.com/strata-platform/strata/internal/local/cloud/container/check"
 	"github.com/strata-platform/strata/internal/local/cloud/container/update"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
@@ -64,7 +65,7 @@ func (s *service) applyUpdate(on *cluster, wanted map[string]any) error {
 
 // completeUpdate checks the changed cluster and puts it in place of the old one.
 func (s *service) completeUpdate(on *cluster, changed *container.Cluster, wanted map[string]any) error {
-	if err := checkClusterSettings(on.Project, changed); err != nil {
+	if err := check.Settings(on.Project, changed); err != nil {
 		return err
 	}
 	if err := checkLocations(changed.Location, changed.Locations); err != nil {

@@ -130,7 +130,17 @@ func (a *clusterArgs) api(location string) *container.Cluster {
 	if a.MasterAuthorizedNetworksConfig != nil {
 		c.MasterAuthorizedNetworksConfig = authorizedNetworks(a)
 	}
+	c.AuthenticatorGroupsConfig = authenticatorGroups(a)
 	return &c
+}
+
+// authenticatorGroups returns the security group in the API's form, where Enabled says whether there is one.
+func authenticatorGroups(a *clusterArgs) *container.AuthenticatorGroupsConfig {
+	if a.AuthenticatorGroupsConfig == nil {
+		return nil
+	}
+	group := a.AuthenticatorGroupsConfig.SecurityGroup
+	return &container.AuthenticatorGroupsConfig{Enabled: group != "", SecurityGroup: group, ForceSendFields: []string{"Enabled"}}
 }
 
 // allLocations returns all zones of the nodes. Pulumi's form omits the cluster's own zone.

@@ -99,7 +99,7 @@ func clusterChanges(a, old *clusterArgs, location string) []*container.ClusterUp
 			&container.ClusterUpdate{DesiredShieldedNodes: &container.ShieldedNodes{Enabled: *on, ForceSendFields: []string{"Enabled"}}})
 	}
 	add(core.Differ(a.AddonsConfig, old.AddonsConfig), &container.ClusterUpdate{DesiredAddonsConfig: a.AddonsConfig})
-	add(core.Differ(a.AuthenticatorGroupsConfig, old.AuthenticatorGroupsConfig), &container.ClusterUpdate{DesiredAuthenticatorGroupsConfig: a.AuthenticatorGroupsConfig})
+	add(core.Differ(a.AuthenticatorGroupsConfig, old.AuthenticatorGroupsConfig), &container.ClusterUpdate{DesiredAuthenticatorGroupsConfig: authenticatorGroups(a)})
 	add(core.Differ(a.BinaryAuthorization, old.BinaryAuthorization), &container.ClusterUpdate{DesiredBinaryAuthorization: binaryAuthorization(a)})
 	add(core.Differ(a.CostManagementConfig, old.CostManagementConfig), &container.ClusterUpdate{DesiredCostManagementConfig: a.CostManagementConfig})
 	add(core.Differ(a.DatabaseEncryption, old.DatabaseEncryption), &container.ClusterUpdate{DesiredDatabaseEncryption: a.DatabaseEncryption})
