@@ -11,10 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/operator/approval"
 	"github.com/strata-platform/strata/operator/plan"
 )
 
@@ -102,11 +104,18 @@ func kindless(err error) error {
 	return err
 }
 
-// Get returns a Plan.
+// UnknownError means that there is no Plan of a name.
+type UnknownError struct{ Namespace, Name string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no Plan %q in namespace %s: `strata plan list` shows all; only the newest %d are kept", e.Name, e.Namespace, Most)
+}
+
+// Get returns a Plan. The error is an [*UnknownError] if there is none of this name.
 func (c *Client) Get(ctx context.Context, namespace, name string) (*plan.Plan, error) {
 	object, err := c.plans(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !errors.Is(kindless(err), ErrNoKind) {
-		return nil, fmt.Errorf("there is no Plan %q in namespace %s: `strata plan list` shows all; only the newest %d are kept", name, namespace, Most)
+		return nil, &UnknownError{Namespace: namespace, Name: name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read Plan %s/%s: %w", namespace, name, kindless(err))
@@ -140,20 +149,35 @@ func (c *Client) List(ctx context.Context, namespace string) ([]*plan.Plan, erro
 	return all, nil
 }
 
-// DeleteBranches deletes the Plans of branches, and returns their number.
+// DeleteBranches deletes the Plans of branches, and returns their number. It keeps approved Plans: forges delete a branch when they
+// merge it, and the operator looks for the approval after that.
 func (c *Client) DeleteBranches(ctx context.Context, namespace string, branches []string) (int, error) {
+	approvals, err := c.metadata.Resource(approval.Resource()).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		approvals, err = &metav1.PartialObjectMetadataList{}, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("list the Approvals in namespace %s: %w", namespace, err)
+	}
+	approved := map[types.UID]bool{}
+	for _, each := range approvals.Items {
+		for _, owner := range each.OwnerReferences {
+			approved[owner.UID] = true
+		}
+	}
 	values := map[string]bool{}
 	for _, branch := range branches {
 		values[BranchValue(branch)] = true
 	}
 	return c.remove(ctx, namespace, func(all []metav1.PartialObjectMetadata) []metav1.PartialObjectMetadata {
-		return slices.DeleteFunc(all, func(p metav1.PartialObjectMetadata) bool { return !values[p.Labels[BranchLabel]] })
+		return slices.DeleteFunc(all, func(p metav1.PartialObjectMetadata) bool { return !values[p.Labels[BranchLabel]] || approved[p.UID] })
 	})
 }
 
-// Trim deletes the oldest Plans of a namespace until at most this many are left.
+// Trim deletes the oldest Plans of a namespace until at most this many are left. The Plans of waiting Stacks stay, and do not count.
 func (c *Client) Trim(ctx context.Context, namespace string, keep int) error {
 	_, err := c.remove(ctx, namespace, func(all []metav1.PartialObjectMetadata) []metav1.PartialObjectMetadata {
+		all = slices.DeleteFunc(all, func(p metav1.PartialObjectMetadata) bool { return plan.IsOfStack(p.Name) })
 		slices.SortFunc(all, func(a, b metav1.PartialObjectMetadata) int {
 			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 		})

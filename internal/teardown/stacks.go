@@ -68,17 +68,22 @@ func (c *Cluster) DestroyStacks(ctx context.Context, waiting Waiting) (int, erro
 }
 
 // goneStacks suspends the Kustomizations and HelmReleases in the namespaces that may get Stacks, and deletes the Stacks.
-// It repeats both in each round, because Flux may have been applying objects of either kind.
+// It repeats both in each round, because Flux may have been applying objects of either kind. It approves the destruction of each Stack
+// before it deletes the Stack, or the order that the Stack belongs to.
 func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[types.UID]bool) error {
 	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
 		return err
 	}
+	approved := map[types.UID]bool{}
 	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
-		orders, err := c.removeOrders(ctx)
+		objects, err := c.list(ctx, stacks, "")
 		if err != nil {
 			return nil, err
 		}
-		objects, err := c.list(ctx, stacks, "")
+		if err := c.approve(ctx, objects, approved); err != nil {
+			return nil, err
+		}
+		orders, err := c.removeOrders(ctx)
 		if err != nil || len(objects) == 0 {
 			return orders, err
 		}

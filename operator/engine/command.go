@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
@@ -88,15 +89,15 @@ func (r *run) confinement() sandbox.Confinement {
 
 // network returns the network of runs, or nil if runs share the network of this
 // process.
-func (e *Engine) network(operation Operation) (*sandbox.Network, error) {
+func (e *Engine) network(req Request) (*sandbox.Network, error) {
 	endpoints := e.Endpoints
-	if operation == Plan && len(e.PlanEndpoints) > 0 {
+	if req.Operation == Plan && len(e.PlanEndpoints) > 0 {
 		endpoints = e.PlanEndpoints
 	}
 	if len(endpoints) == 0 {
 		return nil, nil
 	}
-	network := &sandbox.Network{}
+	network := &sandbox.Network{Endpoints: slices.Clone(req.Endpoints)}
 	for _, endpoint := range endpoints {
 		host, port, err := net.SplitHostPort(endpoint)
 		if err != nil {

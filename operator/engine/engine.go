@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/explain"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/owners"
 	"github.com/strata-platform/strata/operator/engine/project"
@@ -79,7 +80,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	network, err := e.network(req.Operation)
+	network, err := e.network(req)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +138,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	result, err := r.operate(ctx)
 	if r.Printed != nil {
-		r.Printed(r.log.Text(func(text string) string { return r.relative(r.mask.Apply(text)) }))
+		r.Printed(r.log.Text(func(text string) string { return r.source().Relative(r.mask.Apply(text)) }))
 	}
 	if failure := asError(err); failure != nil {
 		failure.Warnings = r.warnings
-		r.explain(failure)
+		failure.Message = r.source().Message(failure.Message, failure.Log)
 	}
 	if err != nil {
 		return nil, err
@@ -149,6 +150,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	result.Warnings = r.warnings
 	result.Project, result.Runtime, result.Revision = r.Project, r.project.Language(), r.revision
 	return result, nil
+}
+
+// source returns the files that the messages of the run refer to.
+func (r *run) source() explain.Run {
+	return explain.Run{Dir: r.dir, Files: r.files, Project: r.project, FromSource: r.Source != nil, Program: r.Program}
 }
 
 // close closes the run's folders.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 // Names of the entries in a run's folder.
@@ -28,7 +29,7 @@ func (e *Engine) environment(dir, address string, req Request) ([]string, error)
 	// with an arbitrary user ID.
 	env := append([]string{"GOGC=400", "USER=strata"}, e.Env...)
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
-		if err := CheckVariable(name); err != nil {
+		if err := environ.Check(name); err != nil {
 			return nil, fmt.Errorf("environment variable %s %w", name, err)
 		}
 		env = append(env, name+"="+req.Env[name])

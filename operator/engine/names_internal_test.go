@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 func TestNamesThatWouldBeOptionsOrPathsAreRefused(t *testing.T) {
@@ -21,7 +22,7 @@ func TestNamesThatWouldBeOptionsOrPathsAreRefused(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "A=B", "A\x00", "A\nB", "\u0410", "LD_PRELOAD", "PATH", "KUBECONFIG"} {
-		if CheckVariable(name) == nil {
+		if environ.Check(name) == nil {
 			t.Errorf("%q passes as the name of a variable", name)
 		}
 	}
@@ -59,7 +60,7 @@ func FuzzNames(f *testing.F) {
 				t.Errorf("%q passes as the name of a project", name)
 			}
 		}
-		if CheckVariable(variable) == nil && (variable == "" || strings.ContainsAny(variable, "=\x00\n") || strings.HasPrefix(variable, "LD_")) {
+		if environ.Check(variable) == nil && (variable == "" || strings.ContainsAny(variable, "=\x00\n") || strings.HasPrefix(variable, "LD_")) {
 			t.Errorf("%q passes as the name of a variable", variable)
 		}
 		address = strings.Replace(address, "/state", state, 1)

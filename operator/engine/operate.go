@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/events"
+	"github.com/strata-platform/strata/operator/engine/pipe"
 	"github.com/strata-platform/strata/operator/engine/printed"
 )
 
@@ -16,6 +16,10 @@ import (
 // the operation fails because of a missing stack, a missing plugin or a stale lock,
 // operate fixes each of these causes once and tries again.
 func (r *run) operate(ctx context.Context) (*Result, error) {
+	if r.Operation == Export {
+		state, err := ownStack{r}.Export(ctx)
+		return &Result{State: state}, err
+	}
 	created, unlocked := false, false
 	if r.mayCreate() && (r.New || r.state().Missing()) {
 		if err := r.createStack(ctx); err != nil {
@@ -94,6 +98,9 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 		}
 	}
 
+	if err := r.approve(ctx); err != nil {
+		return nil, err
+	}
 	log := events.NewLog(r.mask)
 	switch r.Operation {
 	case Drift:
@@ -101,19 +108,16 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	case Plan:
 		log.OfPreview()
 	}
-	stop := r.report(log)
+	stop := log.Report(r.ReportEvery, r.Working)
 	output := ""
-	readErr, err := r.receive(ctx, log.Read, func(ctx context.Context, path string) (err error) {
-		output, err = r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+	readErr, err := pipe.Receive(ctx, r.dir, log.Read, func(ctx context.Context, path string) (err error) {
+		output, err = r.pulumi(ctx, nil, append(r.arguments(r.Operation), "--event-log", path)...)
 		return err
 	})
 	stop()
 	if err != nil {
-		if failure := asError(err); failure != nil {
+		if failure := describe(err, log); failure != nil {
 			failure.Began = log.Began()
-			if fault := log.Fault(printed.LastError(failure.Log) != ""); failure.Reason == Failed && fault != "" {
-				failure.Message = fault
-			}
 		}
 		return nil, err
 	}
@@ -128,6 +132,18 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 		result.Plan.State = r.hidden.Digest
 	}
 	return result, nil
+}
+
+// describe replaces the message of a failed command by that of the command's events, and returns the failure.
+func describe(err error, log *events.Log) *Error {
+	failure := asError(err)
+	if failure == nil {
+		return nil
+	}
+	if fault := log.Fault(printed.LastError(failure.Log) != ""); failure.Reason == Failed && fault != "" {
+		failure.Message = fault
+	}
+	return failure
 }
 
 // complete returns an error if the result of a successful operation cannot be recorded. fault says why the outputs cannot be
@@ -150,42 +166,24 @@ func (r *run) complete(readErr error, fault string) error {
 	return failure
 }
 
-// report calls Working with the unfinished resources of the event log, until the caller calls stop.
-func (r *run) report(log *events.Log) (stop func()) {
-	if r.Working == nil || r.ReportEvery <= 0 {
-		return func() {}
-	}
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(r.ReportEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-end:
-				return
-			case <-ticker.C:
-			}
-			r.Working(log.Unfinished())
-		}
-	}()
-	return func() {
-		close(end)
-		<-ended // The caller's result must not be followed by a report of unfinished resources.
-	}
-}
-
-func (r *run) arguments() []string {
+// arguments returns the command line of an operation with the request's options. It is that of the request, or a [Preview] of it.
+func (r *run) arguments(operation Operation) []string {
+	options, preview := r.Options, operation == Preview || operation == Plan
 	// A preview before the operation would run the program twice, and nobody reads it.
-	args := []string{string(r.Operation), "--skip-preview"}
-	switch r.Operation {
-	case Preview, Plan:
+	args := []string{string(operation), "--skip-preview"}
+	switch {
+	case preview && r.Operation == Destroy:
+		args = []string{string(Destroy), "--preview-only"}
+	case preview:
 		args = []string{string(Preview)}
-	case Drift:
+	case operation == Drift:
 		args = []string{string(Refresh), "--preview-only"}
 	}
+	if operation != r.Operation {
+		options = options.ofPreview()
+	}
 	args = append(args, "--suppress-progress", "--suppress-outputs", "--color", "never")
-	if r.Refresh && r.Operation != Refresh && r.Operation != Plan {
+	if r.Refresh && operation != Refresh && operation != Plan {
 		args = append(args, "--refresh")
 	}
 	if r.RunProgram && (r.Operation == Destroy || r.Operation == Refresh) {
@@ -197,5 +195,5 @@ func (r *run) arguments() []string {
 	if r.TargetDependents && len(r.Targets) > 0 {
 		args = append(args, "--target-dependents")
 	}
-	return append(args, r.Options.arguments(r.Operation)...)
+	return append(args, options.arguments(operation)...)
 }

@@ -30,6 +30,12 @@ type Options struct {
 	Remove bool
 }
 
+// ofPreview returns the options of a preview that comes before an operation and must not fail because of what it shows.
+func (o Options) ofPreview() Options {
+	o.ExpectNoChanges, o.ContinueOnError, o.Remove = false, false, false
+	return o
+}
+
 // arguments returns the flags of the options that apply to an operation. It omits the others, because pulumi fails for a flag that
 // the operation does not have.
 func (o Options) arguments(operation Operation) []string {

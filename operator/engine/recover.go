@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/pipe"
 	"github.com/strata-platform/strata/operator/engine/settle"
 	"github.com/strata-platform/strata/operator/environ"
 )
@@ -78,7 +79,7 @@ func (s ownStack) Export(ctx context.Context) ([]byte, error) {
 		}
 		return err
 	}
-	readErr, err := s.run.receive(ctx, take, func(ctx context.Context, path string) error {
+	readErr, err := pipe.Receive(ctx, s.run.dir, take, func(ctx context.Context, path string) error {
 		_, err := s.run.pulumi(ctx, nil, "stack", "export", "--stack", s.run.Stack, "--file", path)
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Operation is an operation on a stack.
@@ -33,8 +34,11 @@ const (
 	// stack's state in which placeholders replace all secrets, the values of SecretConfig are placeholders, and it gets no
 	// variable of Env whose value is in Secrets. The engine itself reads the state, with the passphrase in Env. Plan takes no lock
 	// and changes nothing. Without a Program, Plan shows the deletion of all resources. The caller chooses an identity, by
-	// Kubeconfig and Token, that may only read. Plan supports file backends only.
+	// Kubeconfig and Token, that may only read. Plan supports file backends, and with StateEnv other ones.
 	Plan Operation = "plan"
+
+	// Export reads the stack's state, in which secrets are encrypted. Export runs no program, and takes no lock.
+	Export Operation = "export"
 
 	// Destroy deletes the stack's resources. The empty stack stays in its backend.
 	Destroy Operation = "destroy"
@@ -55,7 +59,7 @@ type Request struct {
 	// Pulumi.yaml counts; Project must then be empty or equal to that name.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy, Drift and Plan need none. Program and Source
+	// Program is the content of Pulumi.yaml. Destroy, Drift, Plan and Export need none. Program and Source
 	// exclude each other.
 	Program []byte
 
@@ -104,9 +108,17 @@ type Request struct {
 	// Env holds the run's environment variables by name.
 	Env map[string]string
 
+	// State is the state that a Plan starts from, as an Export returned it; empty and not nil for a stack that does not exist. If State is
+	// nil, the stack must have a file backend.
+	State []byte
+
 	// Secrets lists values that the engine masks in messages and logs. The engine masks
 	// the values of SecretConfig, too.
 	Secrets []string
+
+	// Endpoints are addresses that the run reaches besides those of the engine. Without the engine's, the run shares the network of this
+	// process, and Endpoints have no effect.
+	Endpoints []sandbox.Endpoint
 
 	// Kubeconfig is the content of the file that KUBECONFIG names. If Kubeconfig is nil,
 	// the run has no access to a cluster.
@@ -139,6 +151,12 @@ type Request struct {
 	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
 	// returns an error, the run ends with that error.
 	Begin func(project string) error
+
+	// Approve, if set, gets what Up or Destroy would do, right before it: the result of a preview with the same program, inputs and
+	// identity. If Approve returns an error, the run ends with that error and changes no resource. If Risks is set, the engine
+	// previews only a stack whose state has a resource of a type that Risks accepts, or whose state it cannot read.
+	Approve func(ctx context.Context, planned *events.Plan) error
+	Risks   func(resourceType string) bool
 
 	// Named, if set, returns how users know another stack of the team, for the message about a database that this stack owns:
 	// for example "Stack shop". By default, the message contains the names of the project and the stack.
@@ -180,8 +198,11 @@ type Result struct {
 	Drifted     []events.Drifted
 	MoreDrifted int
 
-	// Plan is the result of a Plan, and nil for other operations.
+	// Plan is the result of a Plan operation, and nil for other operations.
 	Plan *events.Plan
+
+	// State is what an Export found, as `pulumi stack export` prints it.
+	State []byte
 
 	// Log is the end of pulumi's output.
 	Log string
@@ -194,9 +215,9 @@ type Result struct {
 // validate rejects requests that would fail later with a less clear error.
 func (r Request) validate() error {
 	switch r.Operation {
-	case Up, Preview, Plan, Refresh, Destroy, Drift:
+	case Up, Preview, Plan, Refresh, Destroy, Drift, Export:
 	default:
-		return fmt.Errorf("operation %q is unknown: use up, preview, plan, refresh, drift or destroy", r.Operation)
+		return fmt.Errorf("operation %q is unknown: use up, preview, plan, refresh, drift, export or destroy", r.Operation)
 	}
 	if r.Program != nil && r.Source != nil {
 		return errors.New("both Program and Source: a project comes from one place")

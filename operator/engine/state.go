@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
@@ -28,7 +29,14 @@ func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *o
 		return located, nil, err
 	case Plan:
 		in := redact.Inputs{Env: req.Env, SecretConfig: req.SecretConfig, Secrets: req.Secrets}
-		hidden, err := e.hider.Hide(ctx, state, root, dir, in, &e.crypters)
+		content, err := req.State, error(nil)
+		if content == nil {
+			content, err = state.Read()
+		}
+		if err != nil {
+			return located, nil, fmt.Errorf("read the state: %w", err)
+		}
+		hidden, err := e.hider.Hide(ctx, state, content, root, dir, in, &e.crypters)
 		if err != nil {
 			return located, nil, err
 		}

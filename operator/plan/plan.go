@@ -7,7 +7,9 @@
 package plan
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +28,23 @@ const (
 // Account is the name of the service account, in each team's namespace, that the previews of Plans run as. It may read what
 // the team's own accounts may read, except Secrets.
 const Account = "strata-plan"
+
+// stackPrefix begins the names of the Plans that show the runs of Stacks. The names of other Plans contain no dot.
+const stackPrefix = "stack."
+
+// NameOf returns the name of the Plan that shows the run of a Stack which waits for an approval.
+func NameOf(stack string) string {
+	if name := stackPrefix + stack; len(name) <= longestName {
+		return name
+	}
+	return fmt.Sprintf("%s%s-%x", stackPrefix, stack[:longestName-len(stackPrefix)-17], sha256.Sum256([]byte(stack)))[:longestName]
+}
+
+// IsOfStack reports whether [NameOf] returns a name for some Stack. Only the operator keeps Plans of such names.
+func IsOfStack(name string) bool { return strings.HasPrefix(name, stackPrefix) }
+
+// longestName is the length of the longest name of an object.
+const longestName = 253
 
 // Resource returns the resource of Plans.
 func Resource() schema.GroupVersionResource {
@@ -47,18 +66,22 @@ type Spec struct {
 	Branch string `json:"branch,omitempty"`
 
 	// Commit is the full hexadecimal ID of the commit.
-	Commit string `json:"commit"`
+	Commit string `json:"commit,omitempty"`
 
 	// Account is the service account that Flux applies the repository under. The operator asks the API server with it how
 	// admission would change the objects, and whether admission would accept them.
-	Account string `json:"account"`
+	Account string `json:"account,omitempty"`
 
 	// Sync is the name of the Kustomization that applies the repository. A Stack that it has applied, and that the commit no
 	// longer contains, is planned to be deleted. Without Sync, no Stack is.
 	Sync string `json:"sync,omitempty"`
 
+	// Stack names the Stack that waits for an approval of this Plan. The operator creates such a Plan, with what the Stack's next
+	// run would do. It has neither Account nor Manifests, and a Commit only if the operator knows it.
+	Stack string `json:"stack,omitempty"`
+
 	// Manifests are the built Stacks and Programs of the commit, and the ConfigMaps that its Stacks refer to, as a stream of
-	// YAML documents of at most 900,000 bytes.
+	// YAML documents of at most 900,000 bytes. They are empty for a commit without any, such as one that deletes the last Stack.
 	Manifests string `json:"manifests"`
 }
 
@@ -92,6 +115,10 @@ type Status struct {
 // Stack is the plan of one Stack.
 type Stack struct {
 	Name string `json:"name"`
+
+	// Content is the digest of what the preview ran, sha256:HEX: program, config and options. An approval of the plan covers a run
+	// of the same content only.
+	Content string `json:"content,omitempty"`
 
 	// State is the digest of the state that the plan starts from, sha256:HEX, or empty for a Stack without state.
 	State string `json:"state,omitempty"`

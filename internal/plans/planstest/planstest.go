@@ -19,10 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/approval"
 	"github.com/strata-platform/strata/operator/plan"
 )
 
-// Cluster is an API server with the kinds Plan and Kustomization, and the namespace team-web.
+// Cluster is an API server with the kinds Plan, Approval, Stack and Kustomization, and the namespace team-web.
 type Cluster struct {
 	// Admin is the configuration of the administrator.
 	Admin *rest.Config
@@ -30,6 +32,9 @@ type Cluster struct {
 	// this user in that namespace.
 	Team       *rest.Config
 	Kubeconfig []byte
+	// Approver is the configuration of a user who may approve Plans in team-web, and ApproverKubeconfig a kubeconfig of this user.
+	Approver           *rest.Config
+	ApproverKubeconfig []byte
 
 	objects dynamic.Interface
 }
@@ -40,8 +45,12 @@ const Namespace = "team-web"
 // Start starts a cluster, which ends with the test.
 func Start(t *testing.T) *Cluster {
 	t.Helper()
+	var kinds []string
+	for _, name := range []string{"strata.dev_plans.yaml", "strata.dev_approvals.yaml", "pulumi.com_stacks.yaml"} {
+		kinds = append(kinds, filepath.Join(toolchaintest.Root(t), "operator", "config", "crd", "bases", name))
+	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join(toolchaintest.Root(t), "operator", "config", "crd", "bases", "strata.dev_plans.yaml")},
+		CRDDirectoryPaths:     kinds,
 		CRDs:                  []*apiextensionsv1.CustomResourceDefinition{kustomizations()},
 		ErrorIfCRDPathMissing: true,
 	}
@@ -62,20 +71,6 @@ func Start(t *testing.T) *Cluster {
 	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	c.grant(t)
-	user, err := env.AddUser(envtest.User{Name: "ada"}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Team = user.Config()
-	if c.Kubeconfig, err = user.KubeConfig(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func (c *Cluster) grant(t *testing.T) {
-	t.Helper()
 	client, err := kubernetes.NewForConfig(c.Admin)
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +78,41 @@ func (c *Cluster) grant(t *testing.T) {
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "team", Namespace: Namespace}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{plan.Group}, Resources: []string{plan.Plural}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
-		{APIGroups: []string{"kustomize.toolkit.fluxcd.io"}, Resources: []string{"kustomizations"}, Verbs: []string{"get", "list", "watch"}},
-	}}
+	user := func(name string, rules ...rbacv1.PolicyRule) (*rest.Config, []byte) {
+		grant(t, client, name, rules)
+		user, err := env.AddUser(envtest.User{Name: name}, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kubeconfig, err := user.KubeConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return user.Config(), kubeconfig
+	}
+	read := []string{"get", "list", "watch"}
+	c.Team, c.Kubeconfig = user("ada",
+		rbacv1.PolicyRule{APIGroups: []string{plan.Group}, Resources: []string{plan.Plural}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+		rbacv1.PolicyRule{APIGroups: []string{"kustomize.toolkit.fluxcd.io"}, Resources: []string{"kustomizations"}, Verbs: read},
+	)
+	c.Approver, c.ApproverKubeconfig = user("dba",
+		rbacv1.PolicyRule{APIGroups: []string{plan.Group}, Resources: []string{plan.Plural, approval.Plural}, Verbs: read},
+		rbacv1.PolicyRule{APIGroups: []string{plan.Group}, Resources: []string{approval.Plural}, Verbs: []string{"create"}},
+		rbacv1.PolicyRule{APIGroups: []string{v1.GroupVersion.Group}, Resources: []string{"stacks"}, Verbs: read},
+	)
+	return c
+}
+
+// grant gives a user rights in the namespace.
+func grant(t *testing.T, client kubernetes.Interface, name string, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace}, Rules: rules}
 	if _, err := client.RbacV1().Roles(Namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "team"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "ada"}},
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
 	}
 	if _, err := client.RbacV1().RoleBindings(Namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -27,22 +27,22 @@ func code(text string, most int) string {
 var inCode = strings.NewReplacer("`", `\x60`, "|", `\x7c`)
 
 // Markdown returns Plans as Markdown with tables, in the dialect of GitHub and GitLab. All of them fit into one comment.
-func Markdown(all ...*plan.Plan) string {
+func Markdown(all ...Subject) string {
 	var texts []string
-	for _, p := range all {
-		texts = append(texts, planMarkdown(p, mostMarkdown/len(all)))
+	for _, s := range all {
+		texts = append(texts, planMarkdown(s, mostMarkdown/len(all)))
 	}
 	return strings.Join(texts, "\n")
 }
 
 // planMarkdown returns a Plan as Markdown. It leaves out details beyond most bytes.
-func planMarkdown(p *plan.Plan, most int) string {
-	title := "### Plan of commit " + code(short(p.Spec.Commit), mostName)
-	if p.Spec.Branch != "" {
-		title += " on branch " + code(p.Spec.Branch, mostName)
-	}
-	lines := []string{title, ""}
+func planMarkdown(s Subject, most int) string {
+	p := s.Plan
+	lines := []string{"### Plan of " + s.origin(code, " on"), ""}
 	lines = append(lines, lossesMarkdown(p)...)
+	if text := s.consent(code); text != "" {
+		lines = append(lines, text, "")
+	}
 	words, message := state(p)
 	if message != "" {
 		words = strings.TrimSpace(words + " " + code(message, mostMessage))

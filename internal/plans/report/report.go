@@ -7,14 +7,58 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/strata-platform/strata/internal/plans"
+	"github.com/strata-platform/strata/internal/plans/approvals"
 	"github.com/strata-platform/strata/operator/plan"
 )
 
+// Subject is a Plan with the state of its approval.
+type Subject struct {
+	*plan.Plan
+	Approval approvals.State
+	// Approve is the command that approves the Plan.
+	Approve string
+}
+
+// On returns the subject of a Plan. call returns a command line of strata, such as "strata up" for "up".
+func On(p *plan.Plan, state approvals.State, call func(words string) string) Subject {
+	return Subject{p, state, call(approvals.Command(p))}
+}
+
+// origin says what has been planned: a commit, or the next run of a Stack. of is the word before a branch.
+func (s Subject) origin(text func(string, int) string, of string) string {
+	var parts []string
+	if s.Spec.Stack != "" {
+		parts = append(parts, "the next run of Stack "+text(s.Spec.Stack, mostName))
+	}
+	if s.Spec.Commit != "" || s.Spec.Stack == "" {
+		parts = append(parts, "commit "+text(short(s.Spec.Commit), mostName))
+	}
+	origin := strings.Join(parts, ", ")
+	if s.Spec.Branch != "" {
+		origin += of + " branch " + text(s.Spec.Branch, mostName)
+	}
+	return origin
+}
+
+// consent returns what a reader must know about the approval of a Plan, or "".
+func (s Subject) consent(text func(string, int) string) string {
+	switch {
+	case s.Approval.By != "":
+		return fmt.Sprintf("Approved by %s on %s.", text(s.Approval.By, mostName), s.Approval.Time.UTC().Format(time.RFC3339))
+	case s.Approval.Needed && s.Spec.Stack != "":
+		return fmt.Sprintf("Stack %s waits for approval: %s", text(s.Spec.Stack, mostName), text(s.Approve, mostCommand))
+	case s.Approval.Needed:
+		return "The operator waits for an approval before it does this: " + text(s.Approve, mostCommand)
+	}
+	return ""
+}
+
 // Maximum numbers of characters of texts in a report.
 const (
-	mostName, mostType, mostPath, mostValue, mostMessage = 120, 120, 160, 200, 400
+	mostName, mostType, mostPath, mostValue, mostMessage, mostCommand = 120, 120, 160, 200, 400, 500
 )
 
 // mostLosses is the maximum number of data losses at the top of a report. All of them are in the details, too.

@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/strata-platform/strata/internal/plans/approvals"
 	"github.com/strata-platform/strata/internal/plans/report"
 	"github.com/strata-platform/strata/operator/plan"
 )
@@ -22,6 +24,11 @@ func planned(status plan.Status) *plan.Plan {
 		Spec:       plan.Spec{Branch: "feature/x", Commit: commit},
 		Status:     status,
 	}
+}
+
+// on returns the subject of a Plan that needs no approval.
+func on(p *plan.Plan) report.Subject {
+	return report.On(p, approvals.State{}, func(words string) string { return "strata " + words })
 }
 
 // ready has a Stack of each kind: one that loses data, one that fails, one that the commit removes.
@@ -48,7 +55,7 @@ func ready() *plan.Plan {
 
 func TestAReportShowsLossesFirst(t *testing.T) {
 	for name, got := range map[string]string{
-		"markdown.golden": report.Markdown(ready()), "text.golden": strings.Join(report.Text(ready()), "\n") + "\n",
+		"markdown.golden": report.Markdown(on(ready())), "text.golden": strings.Join(report.Text(on(ready())), "\n") + "\n",
 	} {
 		want, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -71,11 +78,40 @@ func TestTheStateOfAPlanIsTold(t *testing.T) {
 		"a Plan that failed itself": {plan.Status{Phase: plan.Failed, Message: "no account"}, "The commit cannot be planned. no account"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := report.Text(planned(tc.status)); len(got) != 2 || got[1] != tc.want {
+			if got := report.Text(on(planned(tc.status))); len(got) != 2 || got[1] != tc.want {
 				t.Errorf("the text is %q", got)
 			}
-			if got := strings.ReplaceAll(report.Markdown(planned(tc.status)), "`", ""); !strings.Contains(got, "\n"+tc.want+"\n") {
+			if got := strings.ReplaceAll(report.Markdown(on(planned(tc.status))), "`", ""); !strings.Contains(got, "\n"+tc.want+"\n") {
 				t.Errorf("the Markdown is\n%s", got)
+			}
+		})
+	}
+}
+
+func TestAReportSaysWhoApproves(t *testing.T) {
+	at := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		stack         string
+		state         approvals.State
+		title, second string
+	}{
+		"nobody":                        {"", approvals.State{}, "commit 0123456789 of branch feature/x", ""},
+		"somebody, before the merge":    {"", approvals.State{Needed: true}, "commit 0123456789 of branch feature/x", "The operator waits for an approval before it does this: strata approve feature-0123456789 --team web"},
+		"somebody, for a waiting Stack": {"shop", approvals.State{Needed: true}, "the next run of Stack shop, commit 0123456789 of branch feature/x", "Stack shop waits for approval: strata approve feature-0123456789 --team web"},
+		"somebody who has done it":      {"", approvals.State{Needed: true, By: "ada@example.com", Time: &at}, "commit 0123456789 of branch feature/x", "Approved by ada@example.com on 2026-11-24T03:00:00Z."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := planned(plan.Status{Phase: plan.Ready, Stacks: []plan.Stack{{Name: "shop"}}})
+			p.Spec.Stack = tc.stack
+			subject := on(p)
+			subject.Approval = tc.state
+			text := report.Text(subject)
+			if text[0] != "Plan feature-0123456789: "+tc.title || text[1] != tc.second {
+				t.Errorf("the text is %q", text)
+			}
+			markdown := strings.ReplaceAll(report.Markdown(subject), "`", "")
+			if !strings.HasPrefix(markdown, "### Plan of "+strings.Replace(tc.title, " of branch", " on branch", 1)+"\n") || tc.second != "" && !strings.Contains(markdown, "\n"+tc.second+"\n\n") {
+				t.Errorf("the Markdown is\n%s", markdown)
 			}
 		})
 	}
@@ -117,9 +153,14 @@ func TestHostileTextsStayTexts(t *testing.T) {
 				{Op: "delete", Name: attack, Type: attack},
 			},
 		}}})
-		p.Name, p.Spec.Branch, p.Spec.Commit = attack, attack, attack
+		p.Name, p.Spec.Branch, p.Spec.Commit, p.Spec.Stack = attack, attack, attack, attack
+		subject := on(p)
+		subject.Approval = approvals.State{Needed: true}
+		if i%3 == 0 {
+			subject.Approval.By, subject.Approval.Time = attack, new(time.Now())
+		}
 		t.Run(fmt.Sprintf("%q", attack[:min(len(attack), 20)]), func(t *testing.T) {
-			text := report.Markdown(p)
+			text := report.Markdown(subject)
 			for line := range strings.Lines(text) {
 				line = strings.TrimSuffix(line, "\n")
 				rest := span.ReplaceAllString(line, "")
@@ -135,7 +176,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 					}
 				}
 			}
-			for _, line := range report.Text(p) {
+			for _, line := range report.Text(subject) {
 				if strings.ContainsAny(line, "\x00\x07\x1b\r\n\u202e\u2028") || strings.HasPrefix(line, "::") {
 					t.Errorf("line %q", line)
 				}
@@ -154,12 +195,12 @@ func TestALargeReportFitsIntoAComment(t *testing.T) {
 		}
 		stacks = append(stacks, stack)
 	}
-	text := report.Markdown(planned(plan.Status{Phase: plan.Ready, Stacks: stacks}))
+	text := report.Markdown(on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks})))
 	if len([]rune(text)) > 65_000 || !strings.Contains(text, "and 49 more Stacks do not fit into a comment") || !strings.Contains(text, "5000 resources with data are deleted or replaced") ||
 		!strings.Contains(text, "stack-49") {
 		t.Errorf("%d bytes: %.3000s … %s", len(text), text, text[len(text)-300:])
 	}
-	one := planned(plan.Status{Phase: plan.Ready, Stacks: stacks})
+	one := on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks}))
 	if text := report.Markdown(one, one); len([]rune(text)) > 65_000 || strings.Count(text, "### Plan of commit") != 2 {
 		t.Errorf("two have %d characters", len([]rune(text)))
 	}

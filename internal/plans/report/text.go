@@ -12,13 +12,9 @@ import (
 var signs = map[string]string{"create": "+", "update": "~", "replace": "±", "delete": "-"}
 
 // Text returns a Plan as lines for a terminal. Each line is escaped.
-func Text(p *plan.Plan) []string {
-	line := terminal.Line
-	title := fmt.Sprintf("Plan %s: commit %s", line(p.Name, mostName), line(short(p.Spec.Commit), mostName))
-	if p.Spec.Branch != "" {
-		title += " of branch " + line(p.Spec.Branch, mostName)
-	}
-	lines := []string{title}
+func Text(s Subject) []string {
+	p, line := s.Plan, terminal.Line
+	lines := []string{"Plan " + line(p.Name, mostName) + ": " + s.origin(line, " of")}
 	all := losses(p)
 	for i, each := range all {
 		if i == mostLosses {
@@ -26,6 +22,9 @@ func Text(p *plan.Plan) []string {
 			break
 		}
 		lines = append(lines, fmt.Sprintf("DATA LOSS: Stack %s %s %s (%s)", line(each.stack, mostName), each.verb(), line(each.Name, mostName), line(each.Type, mostType)))
+	}
+	if text := s.consent(line); text != "" {
+		lines = append(lines, text)
 	}
 	words, message := state(p)
 	if message != "" {

@@ -5,9 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types of conditions follow the kstatus convention. An observed object always has
-// the condition Ready. It has Reconciling while the operator works on it or will retry, and
-// Stalled while something must change first.
+// The types of conditions follow the kstatus convention. An observed object always has the condition Ready. It has Reconciling
+// while the operator works on it or will retry, and Stalled while something must change first.
 const (
 	// ReadyCondition is True if the last update applied the object.
 	ReadyCondition = "Ready"
@@ -18,8 +17,8 @@ const (
 	// StalledCondition is True if the operator cannot apply the object until something changes.
 	StalledCondition = "Stalled"
 
-	// DriftedCondition is True if the last drift check found a difference, False if it found none, and Unknown if it
-	// failed. Only the embedded operator sets it.
+	// DriftedCondition is True if the last drift check found a difference, False if it found none, and Unknown if it failed. Only
+	// the embedded operator sets it.
 	DriftedCondition = "Drifted"
 )
 
@@ -37,8 +36,7 @@ const (
 
 // The reasons of the Ready condition.
 const (
-	// ReadyCompletedReason is the reason of True: the operator has applied the Stack, or the
-	// Program is well formed.
+	// ReadyCompletedReason is the reason of True: the operator has applied the Stack, or the Program is well formed.
 	ReadyCompletedReason = "ProcessingCompleted"
 
 	// NotReadyInProgressReason is the reason of False while Reconciling is True.
@@ -56,44 +54,42 @@ const (
 	// ReconcilingRetryReason means that the update failed and that the operator retries it.
 	ReconcilingRetryReason = "RetryingAfterFailure"
 
-	// ReconcilingPreviewFailedReason means that the preview failed and that the operator
-	// retries it.
+	// ReconcilingPreviewFailedReason means that the preview failed and that the operator retries it.
 	ReconcilingPreviewFailedReason = "PreviewFailed"
 
-	// ReconcilingPrerequisiteNotSatisfiedReason means that the Stack waits for a Stack in
-	// spec.prerequisites.
+	// ReconcilingPrerequisiteNotSatisfiedReason means that the Stack waits for a Stack in spec.prerequisites.
 	ReconcilingPrerequisiteNotSatisfiedReason = "PrerequisiteNotSatisfied"
 )
 
 // The reasons of the Stalled condition.
 const (
-	// StalledSpecInvalidReason means that the spec of the Stack or the Program is not valid,
-	// or that the operator does not support it.
+	// StalledSpecInvalidReason means that the spec of the Stack or the Program is not valid, or that the operator does not support
+	// it.
 	StalledSpecInvalidReason = "SpecInvalid"
 
-	// StalledSourceUnavailableReason means that the program does not exist, is not valid, or
-	// cannot be fetched.
+	// StalledSourceUnavailableReason means that the program does not exist, is not valid, or cannot be fetched.
 	StalledSourceUnavailableReason = "SourceUnavailable"
 
-	// StalledTypeNotAllowedReason means that a project from a source has a declaration that the platform does not allow the
-	// team.
+	// StalledTypeNotAllowedReason means that a project from a source has a declaration that the platform does not allow the team.
 	StalledTypeNotAllowedReason = "TypeNotAllowed"
 
-	// StalledTooLargeReason means that the events, the outputs or the printed output of an update exceed the operator's
-	// limits, that the stack's state does, or that the API server rejects the status as too large. The operator does not
-	// retry before a change.
+	// StalledTooLargeReason means that the events, the outputs or the printed output of an update exceed the operator's limits, that
+	// the stack's state does, or that the API server rejects the status as too large. The operator does not retry before a change.
 	StalledTooLargeReason = "TooLarge"
 
-	// StalledConflictReason means that another update holds the stack's lock and that
-	// spec.retryOnUpdateConflict is not set.
+	// StalledConflictReason means that another update holds the stack's lock and that spec.retryOnUpdateConflict is not set.
 	StalledConflictReason = "UpdateConflict"
 
-	// StalledNamespaceTerminatingReason means that the namespace is being deleted and that the
-	// operator can no longer destroy the Stack's resources.
+	// StalledAwaitingApprovalReason means that the update or the destroy would do something that needs an approval, and that
+	// status.approval names the Plan to approve.
+	StalledAwaitingApprovalReason = "AwaitingApproval"
+
+	// StalledNamespaceTerminatingReason means that the namespace is being deleted and that the operator can no longer destroy the
+	// Stack's resources.
 	StalledNamespaceTerminatingReason = "NamespaceTerminating"
 
-	// StalledUpdateFailedReason means that the update failed repeatedly. The operator still
-	// retries it, with growing waits, and at once after a change.
+	// StalledUpdateFailedReason means that the update failed repeatedly. The operator still retries it, with growing waits, and at
+	// once after a change.
 	StalledUpdateFailedReason = "UpdateFailed"
 )
 
@@ -104,16 +100,14 @@ func (s *StackStatus) MarkReady(message string) {
 	s.set(ReadyCondition, metav1.ConditionTrue, ReadyCompletedReason, message)
 }
 
-// MarkReconciling sets the conditions of a Stack that is not applied and that the operator
-// works on or will retry.
+// MarkReconciling sets the conditions of a Stack that is not applied and that the operator works on or will retry.
 func (s *StackStatus) MarkReconciling(reason, message string) {
 	meta.RemoveStatusCondition(&s.Conditions, StalledCondition)
 	s.set(ReconcilingCondition, metav1.ConditionTrue, reason, message)
 	s.set(ReadyCondition, metav1.ConditionFalse, NotReadyInProgressReason, message)
 }
 
-// MarkStalled sets the conditions of a Stack that the operator cannot apply until something
-// changes.
+// MarkStalled sets the conditions of a Stack that the operator cannot apply until something changes.
 func (s *StackStatus) MarkStalled(reason, message string) {
 	meta.RemoveStatusCondition(&s.Conditions, ReconcilingCondition)
 	s.set(StalledCondition, metav1.ConditionTrue, reason, message)

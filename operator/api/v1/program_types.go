@@ -8,14 +8,13 @@ import (
 // ProgramKind is the kind of a [Program].
 const ProgramKind = "Program"
 
-// Expression is a value of a Pulumi YAML program: any JSON. Its strings may contain ${...}
-// references, and its objects may contain fn:: calls.
+// Expression is a value of a Pulumi YAML program: any JSON. Its strings may contain ${...} references, and its objects may
+// contain fn:: calls.
 //
 // +kubebuilder:object:generate=false
 type Expression = apiextensionsv1.JSON
 
-// Program is a Pulumi YAML program. A Stack in the same namespace that refers to it in
-// spec.programRef runs it.
+// Program is a Pulumi YAML program. A Stack in the same namespace that refers to it in spec.programRef runs it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -22,8 +22,7 @@ const (
 	DriftRequestAnnotation = "strata.dev/drift-request"
 )
 
-// Stack is an instance of a Pulumi program. The operator runs the program whenever the
-// Stack or the program changes.
+// Stack is an instance of a Pulumi program. The operator runs the program whenever the Stack or the program changes.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -219,8 +218,7 @@ type StackSpec struct {
 	UpdateTemplate *UpdateTemplate `json:"updateTemplate,omitempty"`
 }
 
-// ServiceAccount returns the name of the service account of the Stack's runs, in the Stack's
-// namespace.
+// ServiceAccount returns the name of the service account of the Stack's runs, in the Stack's namespace.
 func (s *Stack) ServiceAccount() string {
 	if t := s.Spec.WorkspaceTemplate; t != nil && t.Spec != nil && t.Spec.ServiceAccountName != nil && *t.Spec.ServiceAccountName != "" {
 		return *t.Spec.ServiceAccountName

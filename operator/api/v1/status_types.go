@@ -47,10 +47,14 @@ type StackStatus struct {
 	// update left. Only the embedded operator sets it.
 	// +optional
 	Drift *StackDrift `json:"drift,omitempty"`
+
+	// approval says what the Stack waits for, or who approved its last update. Only the
+	// embedded operator sets it.
+	// +optional
+	Approval *StackApproval `json:"approval,omitempty"`
 }
 
-// StackDrift is the result of a drift check. A check reads the Stack's resources and
-// changes nothing.
+// StackDrift is the result of a drift check. A check reads the Stack's resources and changes nothing.
 type StackDrift struct {
 	// time is the time at which the check ended.
 	Time metav1.Time `json:"time"`
@@ -111,8 +115,7 @@ type DriftedField struct {
 // StackOutputs holds outputs by name.
 type StackOutputs map[string]apiextensionsv1.JSON
 
-// ProjectInfo identifies a Pulumi project, and the stack in it that has the
-// resources.
+// ProjectInfo identifies a Pulumi project, and the stack in it that has the resources.
 type ProjectInfo struct {
 	// name is the project's name.
 	Name string `json:"name"`
@@ -200,6 +203,11 @@ type StackUpdateState struct {
 	// used. It reveals nothing about their content. Only the embedded operator sets it.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
+
+	// approval is "always" if the last successful update demanded an approval of every change,
+	// by the annotation strata.dev/approval. Only the embedded operator sets it.
+	// +optional
+	Approval string `json:"approval,omitempty"`
 
 	// permalink is the update's page at a Pulumi service.
 	Permalink string `json:"permalink,omitempty"`

@@ -70,8 +70,7 @@ type UpdateTemplate struct {
 	Status *UpdateTemplateStatus `json:"status,omitempty"`
 }
 
-// UpdateTemplateStatus has no effect. The API accepts it so that a template can be a copy of
-// a whole Update.
+// UpdateTemplateStatus has no effect. The API accepts it so that a template can be a copy of a whole Update.
 type UpdateTemplateStatus struct {
 	// observedGeneration has no effect.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
@@ -147,8 +146,8 @@ type UpdateTemplateSpec struct {
 	RunProgram *bool `json:"runProgram,omitempty"`
 }
 
-// TemplateMeta is the metadata of a template. Only labels and annotations have an effect in
-// a template. The API accepts the other fields because upstream does.
+// TemplateMeta is the metadata of a template. Only labels and annotations have an effect in a template. The API accepts the other
+// fields because upstream does.
 type TemplateMeta struct {
 	// name is the object's name.
 	Name *string `json:"name,omitempty"`

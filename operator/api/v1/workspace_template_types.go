@@ -5,8 +5,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// WorkspaceTemplate overrides fields of the Workspace object in which the upstream
-// operator runs a Stack.
+// WorkspaceTemplate overrides fields of the Workspace object in which the upstream operator runs a Stack.
 type WorkspaceTemplate struct {
 	// apiVersion is the API version of a Workspace.
 	APIVersion *string `json:"apiVersion,omitempty"`
@@ -27,8 +26,7 @@ type WorkspaceTemplate struct {
 	Status *WorkspaceTemplateStatus `json:"status,omitempty"`
 }
 
-// WorkspaceTemplateStatus has no effect. The API accepts it so that a template can be a copy
-// of a whole Workspace.
+// WorkspaceTemplateStatus has no effect. The API accepts it so that a template can be a copy of a whole Workspace.
 type WorkspaceTemplateStatus struct {
 	// observedGeneration has no effect.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -60,6 +61,33 @@ func (s State) Read() ([]byte, error) {
 		return nil, err
 	}
 	return raw, nil
+}
+
+// Has reports whether the state has a resource of a type that is accepts. Has returns true for a state that it cannot read, as in a
+// backend other than a file backend.
+func (s State) Has(is func(resourceType string) bool) bool {
+	content, err := s.Read()
+	if err != nil || content == nil {
+		return err != nil
+	}
+	var file struct {
+		Checkpoint struct {
+			Latest struct {
+				Resources []struct {
+					Type string `json:"type"`
+				} `json:"resources"`
+			} `json:"latest"`
+		} `json:"checkpoint"`
+	}
+	if json.Unmarshal(content, &file) != nil {
+		return true
+	}
+	for _, resource := range file.Checkpoint.Latest.Resources {
+		if is(resource.Type) {
+			return true
+		}
+	}
+	return false
 }
 
 // info returns the [fs.FileInfo] of the stack's state file. For backends other

@@ -5,19 +5,22 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/strata-platform/strata/operator/plan"
 )
 
-// mostPlanned bounds the steps that a [Log] keeps of a preview, and mostDestroyed those with deletions and replacements: a commit with many
-// harmless steps must not hide that it deletes a database, which Pulumi announces last. Callers store fewer in a Kubernetes object.
-const mostPlanned, mostDestroyed = 200, 5000
+// mostPlanned bounds the steps that a [Log] keeps of a preview, mostDestroyed those with deletions and replacements, and mostSteps those
+// with steps that lose data: a commit with many harmless steps must not hide that it deletes a database, which Pulumi announces last. At
+// least half of mostSteps are left for them. Callers store fewer in a Kubernetes object.
+const mostPlanned, mostDestroyed, mostSteps = 200, 5000, 10_000
 
 // Plan is what a preview would do.
 type Plan struct {
 	// State is the digest of the state that the preview started from, sha256:HEX, or empty for a stack without state.
 	State string
 
-	// Steps are the changes of resources, in Pulumi's order: at most 200, and beyond those up to 5000 that delete or replace. More counts
-	// the others.
+	// Steps are the changes of resources, in Pulumi's order: at most 200, beyond those up to 5000 that delete or replace, and beyond those
+	// up to 10,000 that lose data. More counts the others.
 	Steps []PlannedStep
 	More  int
 
@@ -98,7 +101,10 @@ func (l *Log) addPlanned(line []byte) error {
 		return nil
 	}
 	most := mostPlanned
-	if op == "delete" || op == "replace" {
+	switch {
+	case plan.LosesData(op, m.Type):
+		most = mostSteps
+	case op == "delete" || op == "replace":
 		most = mostDestroyed
 	}
 	if len(l.plan.Steps) >= most {

@@ -33,6 +33,9 @@ func TestAliasesOfAProjectAreBounded(t *testing.T) {
 			if err := project.DecodeYAML([]byte(c.document), &into); (err != nil) != c.refused {
 				t.Errorf("error %v, refused should be %v", err, c.refused)
 			}
+			if _, err := project.StrictJSON([]byte(c.document)); (err != nil) != c.refused {
+				t.Errorf("StrictJSON: error %v, refused should be %v", err, c.refused)
+			}
 		})
 	}
 }

@@ -14,6 +14,22 @@ const MaxExpanded = 8 << 20
 // DecodeYAML decodes a document from a team. DecodeYAML rejects a document that expands
 // to more than MaxExpanded bytes.
 func DecodeYAML(data []byte, into any) error {
+	if err := checkExpansion(data); err != nil {
+		return err
+	}
+	return yaml.Unmarshal(data, into)
+}
+
+// StrictJSON converts a document from a team to JSON. StrictJSON rejects a document that
+// expands to more than MaxExpanded bytes, or that has a key twice.
+func StrictJSON(data []byte) ([]byte, error) {
+	if err := checkExpansion(data); err != nil {
+		return nil, err
+	}
+	return yaml.YAMLToJSONStrict(data)
+}
+
+func checkExpansion(data []byte) error {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(data, &document); err != nil {
 		return err
@@ -21,7 +37,7 @@ func DecodeYAML(data []byte, into any) error {
 	if size := (expansion{}).of(&document); size > MaxExpanded {
 		return fmt.Errorf("its aliases make it larger than %d bytes: write out fewer", MaxExpanded)
 	}
-	return yaml.Unmarshal(data, into)
+	return nil
 }
 
 // expansion caches the sizes of anchored nodes. The size -1 marks a node whose size is

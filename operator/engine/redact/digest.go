@@ -16,7 +16,7 @@ func (r *redaction) digest(latest map[string]any) (string, error) {
 		for _, each := range entries {
 			content, err := json.Marshal(r.reveal(each))
 			if err != nil {
-				return "", err
+				return "", fmt.Errorf("encode the state: %w", err)
 			}
 			parts = append(parts, list+string(content))
 		}

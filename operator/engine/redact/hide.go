@@ -3,8 +3,6 @@ package redact
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -46,12 +44,9 @@ type Hider struct {
 	err        error
 }
 
-// Hide writes a redacted copy of the stack's state into the folder dir of a run, whose opened folder is root, and returns what
-// the run gets. keys caches the keys of the states' passphrases.
-func (h *Hider) Hide(ctx context.Context, state backend.State, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
-	if state.Folder == "" {
-		return nil, errors.New("a plan can read only the states of file backends")
-	}
+// Hide writes a redacted copy of a stack's state, with this content, into the folder dir of a run, whose opened folder is root, and
+// returns what the run gets. keys caches the keys of the states' passphrases.
+func (h *Hider) Hide(ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
 	h.once.Do(func() {
 		h.passphrase = rand.Text()
 		h.key, h.err = settings.NewKey(context.WithoutCancel(ctx), h.passphrase)
@@ -59,18 +54,15 @@ func (h *Hider) Hide(ctx context.Context, state backend.State, root *os.Root, di
 	if h.err != nil {
 		return nil, h.err
 	}
-	content, err := state.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read the state: %w", err)
-	}
 	made := &Hidden{Inputs: in.hide(h.passphrase), Key: h.key}
-	content, made.Digest, err = State(ctx, Request{
+	content, digest, err := State(ctx, Request{
 		State: content, Stack: path.Join("organization", state.Project, path.Base(state.Stack)),
 		Passphrase: in.Env[settings.PassphraseVariable], Keys: keys, Key: h.key,
 	})
 	if err != nil {
 		return nil, err
 	}
+	made.Digest = digest
 	made.Backend, err = state.WriteCopy(root, dir, content)
 	return made, err
 }

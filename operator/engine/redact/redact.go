@@ -38,11 +38,14 @@ type checkpoint struct {
 		Stack  string         `json:"stack"`
 		Latest map[string]any `json:"latest"`
 	} `json:"checkpoint"`
+
+	// Deployment is the latest deployment in the output of pulumi stack export, which has no Checkpoint.
+	Deployment map[string]any `json:"deployment,omitempty"`
 }
 
 // Request is a request to redact a state.
 type Request struct {
-	// State is the content of the state file, or nil for a stack without state.
+	// State is the content of the state file, or the output of pulumi stack export, or empty for a stack without state.
 	State []byte
 
 	// Stack is the name of the stack in a file that State creates, as in "organization/project/stack".
@@ -60,30 +63,13 @@ type Request struct {
 // without state. An update that changes no resource does not change the digest. The digest depends on the secrets, by an HMAC
 // with the passphrase, so that nobody can guess a secret by it.
 func State(ctx context.Context, req Request) (redacted []byte, digest string, err error) {
-	if len(req.State) > MaxState {
-		return nil, "", bounds.Exceeded("the stack's state has %d bytes, and the limit of a plan is %d: split the stack", len(req.State), MaxState)
-	}
-	found := checkpoint{Version: 3}
-	found.Checkpoint.Stack = req.Stack
-	if req.State != nil {
-		decoder := json.NewDecoder(bytes.NewReader(req.State))
-		// A float64 has not all digits of a large number.
-		decoder.UseNumber()
-		if err := decoder.Decode(&found); err != nil {
-			return nil, "", fmt.Errorf("decode the state: %w", err)
-		}
+	r, found, err := read(ctx, req)
+	if err != nil {
+		return nil, "", err
 	}
 	latest := found.Checkpoint.Latest
-	if latest == nil {
-		latest = map[string]any{"manifest": map[string]any{"time": "0001-01-01T00:00:00Z", "magic": "", "version": ""}}
-		found.Checkpoint.Latest = latest
-	}
-	r := &redaction{Request: req}
-	if err := r.collect(ctx, latest); err != nil {
-		return nil, "", fmt.Errorf("decrypt the secrets of the state: %w", err)
-	}
 	if digest, err = r.digest(latest); err != nil {
-		return nil, "", fmt.Errorf("encode the state: %w", err)
+		return nil, "", err
 	}
 	r.mask = message.NewMask(r.texts...)
 	if found.Checkpoint.Latest, err = r.redactMap(ctx, latest, false); err != nil {
@@ -94,6 +80,43 @@ func State(ctx context.Context, req Request) (redacted []byte, digest string, er
 		return nil, "", fmt.Errorf("encode the state: %w", err)
 	}
 	return redacted, digest, nil
+}
+
+// Digest returns the digest that [State] returns. The request needs no Key.
+func Digest(ctx context.Context, req Request) (string, error) {
+	r, found, err := read(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	return r.digest(found.Checkpoint.Latest)
+}
+
+// read decodes a state and decrypts its secrets.
+func read(ctx context.Context, req Request) (*redaction, *checkpoint, error) {
+	if len(req.State) > MaxState {
+		return nil, nil, bounds.Exceeded("the stack's state has %d bytes, and the limit of a plan is %d: split the stack", len(req.State), MaxState)
+	}
+	found := &checkpoint{Version: 3}
+	found.Checkpoint.Stack = req.Stack
+	if len(req.State) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(req.State))
+		// A float64 has not all digits of a large number.
+		decoder.UseNumber()
+		if err := decoder.Decode(found); err != nil {
+			return nil, nil, fmt.Errorf("decode the state: %w", err)
+		}
+	}
+	if found.Deployment != nil {
+		found.Checkpoint.Stack, found.Checkpoint.Latest, found.Deployment = req.Stack, found.Deployment, nil
+	}
+	if found.Checkpoint.Latest == nil {
+		found.Checkpoint.Latest = map[string]any{"manifest": map[string]any{"time": "0001-01-01T00:00:00Z", "magic": "", "version": ""}}
+	}
+	r := &redaction{Request: req}
+	if err := r.collect(ctx, found.Checkpoint.Latest); err != nil {
+		return nil, nil, fmt.Errorf("decrypt the secrets of the state: %w", err)
+	}
+	return r, found, nil
 }
 
 // redaction is the redaction of one state.

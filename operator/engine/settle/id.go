@@ -40,11 +40,15 @@ var defaults = map[string]string{"host": "%"}
 // links are inputs that may be links to other resources. Such a link ends in the name of the resource.
 var links = map[string]bool{"cluster": true, "instance": true, "bucket": true}
 
-const fluxType = "flux:index/fluxBootstrapGit:FluxBootstrapGit"
+// fluxType is the type of Flux, and formerFluxType the one in the states of older platforms.
+const (
+	fluxType       = "flux:index/bootstrapGit:BootstrapGit"
+	formerFluxType = "flux:index/fluxBootstrapGit:FluxBootstrapGit"
+)
 
 // composites are types that stand for many objects. A read of such a resource does not show whether all of its objects exist
 // or none. A repeated creation completes the resource, and a repeated deletion removes the rest.
-var composites = map[string]bool{fluxType: true}
+var composites = map[string]bool{fluxType: true, formerFluxType: true}
 
 // existsInStateOnly reports whether resources of a type exist in the state only. An interrupted creation leaves nothing.
 func existsInStateOnly(typ string) bool {

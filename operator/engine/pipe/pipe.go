@@ -1,4 +1,5 @@
-package engine
+// Package pipe reads what a command of a run writes to a file.
+package pipe
 
 import (
 	"context"
@@ -8,12 +9,11 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// receive passes the path of a pipe to call, and has take read what the command writes
-// to that pipe. If take fails with an [*bounds.Error], receive ends the context of call with
-// that cause. After take returns, receive discards further data, so that the command
-// can stop gracefully.
-func (r *run) receive(ctx context.Context, take func(io.Reader) error, call func(ctx context.Context, path string) error) (takeErr, callErr error) {
-	pipe, err := untrusted.NewPipe(r.dir)
+// Receive makes a pipe in the folder dir of a run, passes its path to call, and has take read what the command writes to it. If take
+// fails with an [*bounds.Error], Receive ends the context of call with that cause. After take returns, Receive discards further data,
+// so that the command can stop gracefully.
+func Receive(ctx context.Context, dir string, take func(io.Reader) error, call func(ctx context.Context, path string) error) (takeErr, callErr error) {
+	pipe, err := untrusted.NewPipe(dir)
 	if err != nil {
 		return nil, err
 	}
