@@ -9,8 +9,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
-	"github.com/strata-platform/strata/components/gke"
-	"github.com/strata-platform/strata/components/identity"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/teams"
@@ -54,6 +52,10 @@ func Program(ctx *pulumi.Context) error {
 			return err
 		}
 	}
+	plans, err := newPlanIdentity(ctx, config, protected)
+	if err != nil {
+		return err
+	}
 	handoff.BootstrapOutputs{
 		Project:    pulumi.String(config.Project),
 		Region:     pulumi.String(config.Region),
@@ -61,42 +63,10 @@ func Program(ctx *pulumi.Context) error {
 		Kubeconfig: cluster.Kubeconfig,
 		Kubernetes: cluster.Version,
 		Instance:   instance.Name,
+		Plans:      plans,
 		Tenants:    tenants,
 	}.Export(ctx)
 	return nil
-}
-
-func newCluster(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*gke.Cluster, error) {
-	nodes, err := identity.NewIdentity(ctx, "nodes", &identity.IdentityArgs{
-		AccountID:   pulumi.String(config.ClusterName + "-nodes"),
-		DisplayName: pulumi.String("Nodes of cluster " + config.ClusterName),
-		Project:     pulumi.String(config.Project),
-		Roles:       []string{gke.NodeRole},
-	}, opts...)
-	if err != nil {
-		return nil, err
-	}
-	args := &gke.ClusterArgs{
-		Name:                   pulumi.String(config.ClusterName),
-		Project:                pulumi.String(config.Project),
-		Location:               pulumi.String(config.location()),
-		NodeCount:              pulumi.Int(config.NodeCount),
-		MachineType:            pulumi.String(config.MachineType),
-		ReleaseChannel:         pulumi.String(config.ReleaseChannel),
-		NodeServiceAccount:     nodes.Email,
-		Network:                pulumi.String(config.Network),
-		Subnetwork:             pulumi.String(config.Subnetwork),
-		AuthorizedNetworks:     pulumi.ToStringArray(config.AuthorizedNetworks),
-		DeletionProtection:     &config.DeletionProtection,
-		IssueClientCertificate: pulumi.Bool(config.IssueClientCertificate),
-	}
-	if config.MaxNodeCount > 0 {
-		args.Autoscaling = &gke.Autoscaling{Min: pulumi.Int(config.NodeCount), Max: pulumi.Int(config.MaxNodeCount)}
-	}
-	if config.PrivateNodes {
-		args.Private = &gke.Private{ControlPlaneRange: pulumi.String(config.ControlPlaneRange), Endpoint: pulumi.Bool(config.PrivateEndpoint)}
-	}
-	return gke.NewCluster(ctx, "cluster", args, opts...)
 }
 
 func newInstance(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*cloudsql.Instance, error) {

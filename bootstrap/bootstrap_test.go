@@ -177,6 +177,9 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 	if n := len(engine.OfType(workloadType)); n != 2 {
 		t.Errorf("%d accounts of Kubernetes may act as a team, want one for each team, although the teams have keys", n)
 	}
+	if plans := engine.Output(t, "planCredentials"); plans.Value != "canary-key" || !plans.Secret {
+		t.Errorf("the key for plans (secret: %v) is %v", plans.Secret, plans.Value)
+	}
 	for _, plain := range []string{"project", "region", "cluster", "instance"} {
 		if engine.Output(t, plain).Secret {
 			t.Errorf("output %s is a secret, which hides it for no reason", plain)
@@ -192,7 +195,9 @@ func TestAClusterIsPrivateAndScalesByChoice(t *testing.T) {
 	maps.Copy(config, map[string]string{
 		"privateNodes": "true", "controlPlaneRange": "172.16.0.0/28", "network": "core", "subnetwork": "gke", "maxNodeCount": "3",
 		"authorizedNetworks": `["203.0.113.0/24"]`, "instanceNetwork": "projects/acme-dev/global/networks/core",
-		"instanceHighAvailability": "true", "instanceRequireTls": "true",
+		"instanceHighAvailability": "true", "instanceRequireTls": "true", "maintenanceDays": `["SA","SU"]`, "maintenanceHours": "6",
+		"maintenanceExclusions": `{"b": {"start": "2026-12-20T00:00:00Z", "end": "2026-12-27T00:00:00Z"}, "a": {"start": "2026-11-20T00:00:00Z", "end": "2026-11-27T00:00:00Z"}}`,
+		"notificationTopic":     "projects/acme-dev/topics/gke", "maxSurge": "2",
 	})
 	engine := google(t, config)
 	if err := run(engine); err != nil {
@@ -205,9 +210,12 @@ func TestAClusterIsPrivateAndScalesByChoice(t *testing.T) {
 		{engine.Get(t, clusterType, "cluster-cluster"), map[string]any{
 			"network": "core", "subnetwork": "gke", "privateClusterConfig.enablePrivateNodes": true,
 			"privateClusterConfig.enablePrivateEndpoint": false, "privateClusterConfig.masterIpv4CidrBlock": "172.16.0.0/28",
-			"masterAuthorizedNetworksConfig.cidrBlocks[0].cidrBlock": "203.0.113.0/24",
+			"masterAuthorizedNetworksConfig.cidrBlocks[0].cidrBlock":   "203.0.113.0/24",
+			"maintenancePolicy.recurringWindow.recurrence":             "FREQ=WEEKLY;BYDAY=SA,SU",
+			"maintenancePolicy.maintenanceExclusions[0].exclusionName": "a", "maintenancePolicy.maintenanceExclusions[1].exclusionName": "b",
+			"notificationConfig.pubsub.topic": "projects/acme-dev/topics/gke",
 		}},
-		{engine.Get(t, poolType, "cluster-nodes"), map[string]any{"autoscaling.minNodeCount": 1.0, "autoscaling.maxNodeCount": 3.0}},
+		{engine.Get(t, poolType, "cluster-nodes"), map[string]any{"autoscaling.minNodeCount": 1.0, "autoscaling.maxNodeCount": 3.0, "upgradeSettings.maxSurge": 2.0}},
 		{engine.Get(t, instanceType, "instance-instance"), map[string]any{
 			"settings.ipConfiguration.privateNetwork": "projects/acme-dev/global/networks/core", "settings.ipConfiguration.ipv4Enabled": false,
 			"settings.availabilityType": "REGIONAL", "settings.ipConfiguration.sslMode": "ENCRYPTED_ONLY",
@@ -261,6 +269,16 @@ func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) 
 			[]string{
 				"maxNodeCount is 2", "subnetwork is set without network", "controlPlaneRange is for private", "privateEndpoint is for private",
 				`authorized network "home"`, `stateBucket "state" does not contain {team}`, "tenantKeyRotation is for keys",
+			},
+		},
+		"wrong maintenance and keys": {
+			map[string]string{
+				"project": "acme-dev", "maintenanceStart": "night", "maintenanceDays": `["SA"]`, "maintenanceExclusions": `{"xmas": {"start": "x", "end": "y"}}`,
+				"notificationTopic": "projects/other/topics/gke", "logging": `["WORKLOADS"]`, "secretsKey": "key", "securityGroup": "admins@acme.example", "maxSurge": "0",
+			},
+			[]string{
+				`maintenanceStart "night"`, "maintenanceDays are too few", "maintenanceExclusions contain xmas", "notificationTopic: ", "logging: ", "secretsKey: ",
+				"securityGroup: ", "maxSurge is 0",
 			},
 		},
 		"a bucket's name that is too long for a team": {

@@ -71,9 +71,34 @@ type Config struct {
 	// PrivateEndpoint removes the control plane's public address. Both layers must then run inside Network. It requires
 	// PrivateNodes.
 	PrivateEndpoint bool `setting:"privateEndpoint" default:"false"`
-	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
-	// address, so that only authentication protects the control plane.
+	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane, and no others, not
+	// even addresses of Google Cloud; none means any address, so that only authentication protects the control plane.
 	AuthorizedNetworks []string `setting:"authorizedNetworks" default:"[]"`
+
+	// MaintenanceStart is the start, in UTC, of the window in which Google Cloud upgrades the cluster by itself.
+	MaintenanceStart string `setting:"maintenanceStart" default:"03:00"`
+	// MaintenanceHours is the length of the window, 4 to 24 hours.
+	MaintenanceHours int `setting:"maintenanceHours" default:"4"`
+	// MaintenanceDays are the days of the window, such as SA and SU; none means every day.
+	MaintenanceDays []string `setting:"maintenanceDays" default:"[]"`
+	// MaintenanceExclusions are times without upgrades, by name.
+	MaintenanceExclusions map[string]Exclusion `setting:"maintenanceExclusions"`
+	// MaxSurge and MaxUnavailable limit the extra and the missing nodes of each zone while Google Cloud upgrades the nodes.
+	MaxSurge       int `setting:"maxSurge" default:"1"`
+	MaxUnavailable int `setting:"maxUnavailable" default:"0"`
+	// NotificationTopic is the ID of a Pub/Sub topic in Project for messages about upgrades and security bulletins; empty
+	// means none.
+	NotificationTopic string `setting:"notificationTopic"`
+	// Logging are the components of the cluster that log to Cloud Logging.
+	Logging []string `setting:"logging" default:"[\"SYSTEM_COMPONENTS\",\"WORKLOADS\"]"`
+	// SecretsKey is the name of a Cloud KMS key that encrypts the cluster's Secrets; empty means Google's encryption of disks.
+	SecretsKey string `setting:"secretsKey"`
+	// SecurityGroup is the group gke-security-groups@DOMAIN, whose groups RoleBindings may name; empty means none.
+	SecurityGroup string `setting:"securityGroup"`
+	// BinaryAuthorization lets the project's policy for Binary Authorization decide which images run.
+	BinaryAuthorization bool `setting:"binaryAuthorization" default:"false"`
+	// IntranodeVisibility sends the traffic between pods of one node through the VPC network, so that flow logs contain it.
+	IntranodeVisibility bool `setting:"intranodeVisibility" default:"false"`
 
 	// InstanceName is the name of the shared Cloud SQL instance.
 	InstanceName string `setting:"instanceName" default:"strata"`
@@ -109,11 +134,19 @@ type Config struct {
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
 	// TenantKeys creates a key for each team's Google account, in addition to Workload Identity, by which the Kubernetes
 	// accounts of the team's Stacks impersonate the Google account. Set it only if Stacks run outside of the cluster's pods,
-	// where no metadata server answers.
+	// where no metadata server answers. It also creates the account with which the embedded operator answers the look-ups of
+	// plans.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
 	// TenantKeyRotation is any text. A change of it replaces the keys. Run layer 2 right after, which distributes the new
 	// keys.
 	TenantKeyRotation string `setting:"tenantKeyRotation"`
+}
+
+// Exclusion is a time without upgrades of the cluster, with the fields of gke.MaintenanceExclusion.
+type Exclusion struct {
+	Start string `json:"start"`
+	End   string `json:"end"`
+	Scope string `json:"scope,omitempty"`
 }
 
 // NewConfig returns a configuration with every default set.
@@ -148,6 +181,7 @@ func (c Config) Problems() []string {
 	for _, problem := range gke.CheckNetworks(c.AuthorizedNetworks) {
 		problems = append(problems, "authorizedNetworks: "+problem)
 	}
+	problems = append(problems, c.clusterProblems()...)
 	refuse(c.TenantBackend != "" && !strings.Contains(c.TenantBackend, TeamPlaceholder),
 		"tenantBackend %q does not contain %s: teams would share their state", c.TenantBackend, TeamPlaceholder)
 	refuse(c.TenantBackend != "" && !strings.Contains(c.TenantBackend, "://"),

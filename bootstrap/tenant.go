@@ -55,14 +55,12 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 		Project:     pulumi.String(t.config.Project),
 		Roles:       t.config.TenantRoles,
 		Key:         t.config.TenantKeys,
+		KeyKeepers:  t.config.keyKeepers(),
 	}
 	if t.team.MayDeclare("gcp", "sql") {
 		args.CustomRoles = pulumi.StringMap{"tenant": t.role.Name}
 	} else if t.team.Offer == "" && !slices.Contains(args.Roles, clientRole) {
 		args.Roles = append(slices.Clone(args.Roles), clientRole)
-	}
-	if t.config.TenantKeyRotation != "" {
-		args.KeyKeepers = pulumi.StringMap{"rotation": pulumi.String(t.config.TenantKeyRotation)}
 	}
 	for _, name := range t.team.StackAccounts() {
 		args.KubernetesAccounts = append(args.KubernetesAccounts, identity.KubernetesAccount{

@@ -53,7 +53,7 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 	}
 	req.Begin = func(name string) error {
 		if err := note(name); err != nil {
-			return &refusal{err}
+			return &stall.Refusal{Err: err}
 		}
 		return nil
 	}
@@ -74,7 +74,7 @@ func (s *session) beginDestroy(ctx context.Context, req *engine.Request) error {
 	}
 	req.Begin = func(name string) error {
 		if err := check(name); err != nil {
-			return &refusal{err}
+			return &stall.Refusal{Err: err}
 		}
 		return nil
 	}
@@ -107,6 +107,3 @@ func changesProvider(held *v1.ProjectInfo, provider string) (bool, error) {
 func byPassphrase(provider string) bool {
 	return provider == "" || provider == "default" || provider == "passphrase"
 }
-
-// refusal is an error by which the operator, as opposed to the engine, prevents a run.
-type refusal struct{ error }

@@ -19,8 +19,10 @@ import (
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/strata-platform/strata/operator/controller/approvals"
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/lookup"
 	"github.com/strata-platform/strata/operator/controller/metrics"
 	"github.com/strata-platform/strata/operator/controller/orders"
@@ -142,6 +144,7 @@ func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error
 	err = plans.Add(mgr, plans.Options{
 		Client: direct, Config: stacks.config, Engine: stacks.engine, Slots: stacks.slots, Claims: stacks.claims,
 		Backends: stacks.backends, Unconfined: stacks.unconfined,
+		Google: google.Identity{Client: direct, Namespace: opts.Namespace, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
 	})
 	if err != nil || !opts.Catalogue {
 		return err
@@ -185,6 +188,7 @@ func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine
 		lookups:     lookups,
 		origins:     origin.NewFinder(mgr.GetAPIReader(), lookups, runner.Folders),
 		claims:      claims.New(mgr.GetClient(), mgr.GetAPIReader()),
+		approvals:   approvals.New(mgr.GetClient(), mgr.GetAPIReader()),
 		events:      report.NewEvents(mgr.GetEventRecorder(operatorName)),
 		dependents:  dependents.New(objects, mgr.GetLogger().WithName("dependents"), wake.Wake),
 		records:     records.New(mgr.GetClient(), mgr.GetAPIReader(), opts.Namespace),

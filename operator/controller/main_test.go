@@ -82,6 +82,8 @@ func startCluster(t *testing.T) *cluster {
 	}
 	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
 	env.ControlPlane.GetAPIServer().Path = apiserver
+	// With it, deleted volume claims would wait for a controller that the tests do not run.
+	env.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "StorageObjectInUseProtection")
 	config, err := env.Start()
 	if err != nil {
 		t.Fatalf("start the API server: %v", err)
@@ -142,6 +144,7 @@ func (c *cluster) grantOperator(t *testing.T) {
 		{APIGroups: []string{"pulumi.com"}, Resources: []string{"programs"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{"pulumi.com"}, Resources: []string{"stacks/status", "programs/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+		{APIGroups: []string{"strata.dev"}, Resources: []string{"plans"}, Verbs: []string{"get", "list", "watch"}},
 	}})
 	c.create(t, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
@@ -152,6 +155,9 @@ func (c *cluster) grantOperator(t *testing.T) {
 		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{"strata.dev"}, Resources: []string{"tenantpolicies"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{"strata.dev"}, Resources: []string{"stacklogs"}, Verbs: []string{"create", "patch"}},
+		{APIGroups: []string{"strata.dev"}, Resources: []string{"approvals"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"strata.dev"}, Resources: []string{"plans"}, Verbs: []string{"create", "delete"}},
+		{APIGroups: []string{"strata.dev"}, Resources: []string{"plans/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"source.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
 	}})
@@ -201,7 +207,8 @@ func newTeam(t *testing.T, c *cluster) *team {
 	c.create(t,
 		&corev1.ServiceAccount{ObjectMeta: meta("web")},
 		&rbacv1.Role{ObjectMeta: meta("web"), Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps", "persistentvolumeclaims"}, Verbs: []string{"*"}},
+			{APIGroups: []string{"pulumi.com"}, Resources: []string{"programs", "stacks"}, Verbs: []string{"*"}},
 		}},
 		bind("web", "Role", "web", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: tm.namespace, Name: "web"}),
 		bind("operator", "ClusterRole", "operator-tenant", rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operatorUser}),

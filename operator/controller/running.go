@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
@@ -41,7 +42,9 @@ func (s *session) engineRun(ctx context.Context, limit tenant.RunLimit, req engi
 		req.RunProgram, req.Source, req.Path, req.Allowed = false, nil, "", nil
 		result, err = s.engine.Run(limited, req)
 	}
-	s.metrics.Ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
+	if !errors.As(err, new(*stall.Refusal)) {
+		s.metrics.Ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
+	}
 	for _, warning := range warnings(result, err) {
 		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
 	}

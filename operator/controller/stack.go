@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/approvals"
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/fields"
@@ -56,6 +57,7 @@ type stackReconciler struct {
 	lookups    *lookup.Lookups
 	origins    *origin.Finder
 	claims     *claims.Claims
+	approvals  *approvals.Gate
 	events     *report.Events
 	refusals   tenant.Refusals
 	dependents *dependents.Watcher
@@ -91,6 +93,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		r.slots.Leave(req.NamespacedName)
 		r.lookups.Forget(req.NamespacedName)
 		r.claims.Forget(req.NamespacedName)
+		r.approvals.Forget(req.NamespacedName)
 		r.refusals.Forget(req.NamespacedName)
 		r.dependents.Retain(req.NamespacedName, nil)
 		if err := r.records.Forget(ctx, req.NamespacedName); err != nil {

@@ -83,6 +83,9 @@ func (s *session) settle(ctx context.Context, wait time.Duration, err error) (ti
 			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.Message)
 			return 0, nil
 		}
+		if stalled.Reason == v1.StalledAwaitingApprovalReason {
+			return wait, nil // An Approval wakes the Stack.
+		}
 		return schedule.SourceRetry, nil
 	case errors.As(err, &unmet):
 		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, unmet.Error())

@@ -10,10 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/approvals"
 	"github.com/strata-platform/strata/operator/controller/identity"
 	"github.com/strata-platform/strata/operator/controller/outcome"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
@@ -21,6 +23,10 @@ import (
 // run runs an operation on the Stack and writes the result into the status. run returns
 // the wait before the next operation; zero means never.
 func (s *session) run(ctx context.Context, cause string, what schedule.Version, req engine.Request) (time.Duration, error) {
+	pass, err := s.approvals.Guard(ctx, approvals.Run{Stack: s.stack, Version: what, Request: &req, Depend: s.depend}, s.tenant)
+	if err != nil {
+		return 0, err
+	}
 	if !s.slots.Take(s.key()) {
 		s.waiting = true
 		s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason,
@@ -37,6 +43,9 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	}
 	if missing.Err != nil && !missing.Terminating {
 		s.event(corev1.EventTypeWarning, v1.StackUpdateFailureEvent, "destroying without access to the cluster: "+missing.Err.Error())
+	}
+	if missing.Terminating {
+		req.Approve = nil // Only the platform can delete the namespace of a team.
 	}
 	req.Interrupted = s.interrupted
 	before, cutOff := s.stack.Status.ProjectInfo, s.stack.Status.CurrentUpdate
@@ -67,9 +76,12 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	if req.Operation == engine.Destroy && outcome.NothingToDestroy(err, s.stack.Status.LastUpdate) {
 		result, err = &engine.Result{}, nil
 	}
-	if refused := (*refusal)(nil); errors.As(err, &refused) {
+	if refused := (*stall.Refusal)(nil); errors.As(err, &refused) {
 		s.stack.Status.CurrentUpdate = cutOff
-		return 0, refused.error
+		if before == nil {
+			s.stack.Status.ProjectInfo = nil
+		}
+		return 0, refused.Err
 	}
 	if err != nil {
 		if before == nil && outcome.NeverBegan(err) {
@@ -79,6 +91,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 		// log it.
 		log.FromContext(ctx).Error(report.Error{Err: err}, "run failed", "operation", req.Operation)
 		s.fail(current, req, err)
+		pass.End(ctx, false)
 		s.keepLog(ctx, req.Operation, current, began, s.stack.Status.LastUpdate.Message)
 		if missing.Terminating {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, "the namespace is being deleted, and the Stack's service account with it: "+
@@ -88,6 +101,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	}
 	s.keepLog(ctx, req.Operation, current, began, "")
 	end := outcome.Succeed(&s.stack.Status, current, req, result)
+	pass.End(ctx, true)
 	s.event(end.Kind, end.Reason, end.Message)
 	outcome.Conclude(s.stack, s.unconfined)
 	_, wait := schedule.Due(s.stack, what, time.Now())

@@ -2,10 +2,12 @@
 package environ
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -51,4 +53,26 @@ func Matching(env, patterns []string, without string) ([]string, error) {
 		}
 	}
 	return passed, nil
+}
+
+// variableName matches the names that Kubernetes accepts for an environment variable: printable ASCII without the equals sign.
+var variableName = regexp.MustCompile(`^[ -<>-~]+$`)
+
+var errReserved = errors.New("is reserved: the operator sets it itself")
+
+// Check returns an error if the environment of a run must not have a variable of this name. Variables that choose a
+// program, a file or an identity are reserved. Pulumi's debugging variables are reserved because they would let a run use
+// the plugins, and so the identity, of another run.
+func Check(name string) error {
+	switch name {
+	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME", "PULUMI_DEBUG_PROVIDERS", "PULUMI_DEBUG_LANGUAGES":
+		return errReserved
+	}
+	if strings.HasPrefix(name, "LD_") {
+		return errReserved
+	}
+	if !variableName.MatchString(name) {
+		return errors.New("has an invalid name")
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package dependents
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,6 +29,9 @@ type Scope struct {
 	Resource  schema.GroupVersionResource
 	Namespace string
 }
+
+// Any in place of a name stands for all objects of a scope.
+const Any = ""
 
 // Object is an object that Stacks depend on.
 type Object struct {
@@ -141,8 +145,8 @@ func (d *Watcher) Blind(stack types.NamespacedName) bool {
 func (d *Watcher) Changed(on Object) {
 	d.mu.Lock()
 	var stacks []types.NamespacedName
-	for stack := range d.stacks[on.Scope][on.Name] {
-		stacks = append(stacks, stack)
+	for _, name := range slices.Compact([]string{on.Name, Any}) {
+		stacks = slices.AppendSeq(stacks, maps.Keys(d.stacks[on.Scope][name]))
 	}
 	d.mu.Unlock()
 	for _, stack := range stacks {

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 const (
@@ -107,7 +108,7 @@ func checkEnv(spec *v1.StackSpec) error {
 // CheckVariable rejects a reserved or invalid name of an environment variable. path is the
 // field that sets the variable or names the object with that key.
 func CheckVariable(path, name string) error {
-	if err := engine.CheckVariable(name); err != nil {
+	if err := environ.Check(name); err != nil {
 		return stall.Invalid("%s: the variable %q %v: remove it", path, name, err)
 	}
 	return nil

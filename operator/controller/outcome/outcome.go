@@ -45,7 +45,11 @@ type Event struct {
 // Succeed records an operation that succeeded, except its conditions, and returns its event.
 func Succeed(status *v1.StackStatus, current v1.CurrentStackUpdate, req engine.Request, result *engine.Result) Event {
 	status.CurrentUpdate = nil
+	last := status.LastUpdate
 	status.LastUpdate = updateState(current, req.Operation, v1.SucceededStackStateMessage)
+	if last != nil {
+		status.LastUpdate.Approval = last.Approval
+	}
 	status.LastUpdate.LastSuccessfulCommit = current.Commit
 	if info := status.ProjectInfo; info != nil {
 		info.SecretsProvider = cmp.Or(req.SecretsProvider, info.SecretsProvider)
@@ -106,7 +110,7 @@ func Fail(stack *v1.Stack, current v1.CurrentStackUpdate, req engine.Request, er
 	last, next := status.LastUpdate, updateState(current, operation, v1.FailedStackStateMessage)
 	next.Message = message
 	if last != nil {
-		next.LastSuccessfulCommit = last.LastSuccessfulCommit
+		next.LastSuccessfulCommit, next.Approval = last.LastSuccessfulCommit, last.Approval
 		if last.State == v1.FailedStackStateMessage && last.Type == next.Type && last.Generation == next.Generation &&
 			last.ReconcileRequest == next.ReconcileRequest && last.LastAttemptedCommit == next.LastAttemptedCommit && last.Inputs == next.Inputs {
 			next.Failures = last.Failures + 1

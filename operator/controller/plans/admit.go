@@ -16,6 +16,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/identity"
+	"github.com/strata-platform/strata/operator/controller/planned"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/plan"
 )
@@ -35,9 +36,12 @@ const (
 func (r *reconciler) begin(ctx context.Context, w *work, p *plan.Plan) (failure string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, beginLimit)
 	defer cancel()
-	w.size = sizeOf(p)
+	w.size = planned.SizeOf(p)
 	if w.size > mostObject {
 		return fmt.Sprintf("the Plan has %d bytes, at most %d are possible: leave out objects that no Stack needs", w.size, mostObject), nil
+	}
+	if p.Spec.Stack != "" {
+		return "spec.stack: only the operator creates the Plan of a Stack", nil
 	}
 	if r.Unconfined != nil {
 		return "this operator cannot isolate previews, so it plans no commit that nobody has reviewed: " + r.Unconfined.Error(), nil
@@ -149,6 +153,8 @@ func transient(err error) bool {
 
 // find fills in the targets of the work: the Stacks that the commit changes or deletes, by their names.
 func (a *admission) find(ctx context.Context, w *work) error {
+	// An earlier attempt may have failed halfway.
+	w.targets, w.note, w.refused = nil, "", false
 	var live v1.StackList
 	if err := a.Client.List(ctx, &live, client.InNamespace(a.plan.Namespace)); err != nil {
 		return fmt.Errorf("list the Stacks: %w", err)

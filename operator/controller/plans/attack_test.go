@@ -128,7 +128,7 @@ func TestACommitThatNobodyHasReviewedFindsNothing(t *testing.T) {
 		}
 	}()
 	before := tm.versions(t)
-	tm.start(t, e)
+	tm.start(t, e, withIdentity(t, "http://"+listener.Addr().String()))
 	value := func(text string) string {
 		return strings.ReplaceAll(strings.Replace(shopProgram, "data: {value: one}", "data: "+text, 1), "NAMESPACE", tm.namespace)
 	}
@@ -139,22 +139,26 @@ func TestACommitThatNobodyHasReviewedFindsNothing(t *testing.T) {
 contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: "http://%s"}}],
 users: [{name: a, user: {exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, "cat /proc/*/environ %s/.pulumi/stacks/*/* >&2; exit 1"]}}}]}`, listener.Addr(), folder))
 	hostile := strings.Replace(shopStack, "secretsRef:", strings.TrimPrefix(exec, ", ")+", secretsRef:", 1)
+	// The address of look-ups serves instances only, and not the requests of Kubernetes' provider.
+	lookups := fmt.Sprintf(`config: {"kubernetes:kubeconfig": %q}`, `{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a}}],
+clusters: [{name: a, cluster: {server: "http://lookups.strata.internal:8080"}}]}`)
 	for name, c := range map[string]struct {
 		manifests, phase, want string
 	}{
-		"a-change":       {manifests(value("{value: two}"), shopStack), plan.Ready, `"before":"\"one\"","after":"\"two\""`},
-		"own-files":      {manifests(value(`{value: {fn::readFile: ./Pulumi.yaml}}`), shopStack), plan.Ready, "configuration:"},
-		"the-config":     {manifests(value(`{value: {fn::toBase64: "x ${token}"}}`), shopStack), plan.Ready, `"after":"[secret]"`},
-		"environment":    {manifests(read("/proc/self/environ"), shopStack), "", ""},
-		"the-operator":   {manifests(read(fmt.Sprintf("/proc/%d/environ", os.Getpid())), shopStack), plan.Failed, ""},
-		"the-state":      {manifests(read(folder+"/.pulumi/stacks/shop/shop.json"), shopStack), plan.Failed, ""},
-		"a-secret":       {manifests(lookUp("Secret", tm.namespace+"/strata-context", "data"), shopStack), plan.Failed, ended},
-		"its-secret":     {manifests(lookUp("Secret", tm.namespace+"/mine", "data"), shopStack), plan.Failed, ended},
-		"another-team":   {manifests(lookUp("ConfigMap", "kube-system/any", "data"), shopStack), plan.Failed, ended},
-		"a-new-object":   {manifests(strings.ReplaceAll(value("{value: two}"), "name: settings,", "name: written,"), shopStack), plan.Ready, `"op":"replace"`},
-		"a-command":      {manifests(value("{value: two}"), hostile), "", ""},
-		"a-new-stack":    {manifests(program("fresh", "1"), stack("fresh", ", secretsRef: {token: {type: Secret, secret: {name: mine, key: token}}}")), plan.Ready, `"op":"create"`},
-		"anothers-state": {manifests(value("{value: two}"), strings.Replace(shopStack, "name: shop}\nspec: {", "name: thief}\nspec: {stack: shop, ", 1)), plan.Failed, "Stack shop holds"},
+		"a-change":        {manifests(value("{value: two}"), shopStack), plan.Ready, `"before":"\"one\"","after":"\"two\""`},
+		"own-files":       {manifests(value(`{value: {fn::readFile: ./Pulumi.yaml}}`), shopStack), plan.Ready, "configuration:"},
+		"the-config":      {manifests(value(`{value: {fn::toBase64: "x ${token}"}}`), shopStack), plan.Ready, `"after":"[secret]"`},
+		"environment":     {manifests(read("/proc/self/environ"), shopStack), "", ""},
+		"the-operator":    {manifests(read(fmt.Sprintf("/proc/%d/environ", os.Getpid())), shopStack), plan.Failed, ""},
+		"the-state":       {manifests(read(folder+"/.pulumi/stacks/shop/shop.json"), shopStack), plan.Failed, ""},
+		"a-secret":        {manifests(lookUp("Secret", tm.namespace+"/strata-context", "data"), shopStack), plan.Failed, ended},
+		"its-secret":      {manifests(lookUp("Secret", tm.namespace+"/mine", "data"), shopStack), plan.Failed, ended},
+		"another-team":    {manifests(lookUp("ConfigMap", "kube-system/any", "data"), shopStack), plan.Failed, ended},
+		"a-new-object":    {manifests(strings.ReplaceAll(value("{value: two}"), "name: settings,", "name: written,"), shopStack), plan.Ready, `"op":"replace"`},
+		"a-command":       {manifests(value("{value: two}"), hostile), "", ""},
+		"as-the-operator": {manifests(value("{value: two}"), strings.Replace(shopStack, "secretsRef:", lookups+", secretsRef:", 1)), "", ""},
+		"a-new-stack":     {manifests(program("fresh", "1"), stack("fresh", ", secretsRef: {token: {type: Secret, secret: {name: mine, key: token}}}")), plan.Ready, `"op":"create"`},
+		"anothers-state":  {manifests(value("{value: two}"), strings.Replace(shopStack, "name: shop}\nspec: {", "name: thief}\nspec: {stack: shop, ", 1)), plan.Failed, "Stack shop holds"},
 	} {
 		tm.plan(t, name, plan.Spec{Manifests: c.manifests})
 		got := tm.complete(t, name)

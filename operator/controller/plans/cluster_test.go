@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/hop/stackdefaults"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -127,7 +128,7 @@ func newCluster(t *testing.T) *cluster {
 	c.layerTwo(t, func(ctx *pulumi.Context) error {
 		_, err := hop.NewPolicyKind(ctx, "policies")
 		if err == nil {
-			_, err = hop.NewStackDefaults(ctx, "defaults")
+			_, err = stackdefaults.New(ctx, "defaults")
 		}
 		if err == nil {
 			_, err = hopguard.New(ctx, &pulumimetav1.ObjectMetaArgs{Name: pulumi.String(hopguard.Name)}, "the platform team")
@@ -237,6 +238,12 @@ const passphraseCanary, keyCanary, secretCanary = "canary-passphrase", "canary-g
 
 func newTeam(t *testing.T, c *cluster, name string) *team {
 	t.Helper()
+	return newTeamIn(t, c, name, "file://"+filepath.Join(c.backends, "team-"+name))
+}
+
+// newTeamIn returns a team with the state of its Stacks in a backend.
+func newTeamIn(t *testing.T, c *cluster, name, backend string) *team {
+	t.Helper()
 	tm := &team{cluster: c, namespace: "team-" + name}
 	c.layerTwo(t, func(ctx *pulumi.Context) error {
 		_, err := hop.NewHop(ctx, name, &hop.HopArgs{
@@ -249,7 +256,7 @@ func newTeam(t *testing.T, c *cluster, name string) *team {
 				Contact: pulumi.String("the platform team"),
 			},
 			Context: handoff.Tenant{
-				BackendURL: pulumi.String("file://" + filepath.Join(c.backends, tm.namespace)), Passphrase: pulumi.String(passphraseCanary),
+				BackendURL: pulumi.String(backend), Passphrase: pulumi.String(passphraseCanary),
 				GoogleCredentials: pulumi.String(keyCanary), Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("strata"),
 			},
 		})

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 const (
@@ -55,7 +55,7 @@ func parse(manifests, namespace string) (*commit, error) {
 
 // add adds a document to the commit.
 func (c *commit) add(document []byte, namespace string) error {
-	content, err := yaml.YAMLToJSONStrict(document)
+	content, err := project.StrictJSON(document)
 	if err != nil {
 		return err
 	}

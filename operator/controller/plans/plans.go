@@ -4,7 +4,7 @@
 // The operator asks the API server, as the account that Flux applies the team's repository under, how admission would change the
 // commit's objects, by a dry run. It then runs a preview of each Stack that the commit changes. The preview gets no secret: it runs as
 // an account that only reads, from a copy of the state without secrets, with placeholders in place of all values from Secrets, and it
-// reaches no address except the API server.
+// reaches no address except the API server and, for look-ups in Google Cloud, this operator.
 package plans
 
 import (
@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/strata-platform/strata/operator/controller/claims"
+	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/slots"
@@ -65,6 +66,9 @@ type Options struct {
 	Engine Runner
 	Slots  *slots.Slots
 	Claims *claims.Claims
+
+	// Google is the operator's identity for what previews look up in Google Cloud. The zero value means none.
+	Google google.Identity
 
 	// Backends is the root of file backends. Empty means that there are none.
 	Backends string

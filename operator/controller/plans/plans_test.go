@@ -116,6 +116,12 @@ func TestAPlanShowsWhatTheCommitChanges(t *testing.T) {
 		}},
 		{Name: "kept", Removed: true, Message: "the resources stay, because spec.destroyOnFinalize is false"},
 	}
+	for i, each := range got.Stacks {
+		if (each.Content == "") != (each.Name == "kept") {
+			t.Errorf("the content of Stack %s is %q", each.Name, each.Content)
+		}
+		got.Stacks[i].Content = ""
+	}
 	if !reflect.DeepEqual(got.Stacks, want) {
 		t.Errorf("the plan is %+v\nwant %+v", got.Stacks, want)
 	}
@@ -225,6 +231,7 @@ func TestHostilePlansFail(t *testing.T) {
 		"no-object":    {plan.Spec{Manifests: "[1, 2]"}, "document 1 of spec.manifests: it is not a Kubernetes object: it needs apiVersion and kind"},
 		"bytes":        {plan.Spec{Manifests: "# " + strings.Repeat("é", 460_000)}, "spec.manifests has 920002 bytes, at most 900000 are possible"},
 		"a-bomb":       {plan.Spec{Manifests: bomb()}, "document 1 of spec.manifests: "},
+		"a-long-text":  {plan.Spec{Manifests: repeated()}, "document 1 of spec.manifests: its aliases make it larger than 8388608 bytes"},
 		"as-the-plans": {plan.Spec{Manifests: manifests(shop, stack("shop", ", serviceAccountName: strata-plan"))}, "cannot be planned: Stack shop"},
 		"a-type":       {plan.Spec{Manifests: manifests(strings.ReplaceAll(shop, "core/v1:ConfigMap", "core/v1:Pod"), stack("shop", ""))}, "the API server would refuse Program shop: "},
 		"the-context":  {plan.Spec{Manifests: configMap("strata-context", "mine")}, "the API server would refuse ConfigMap strata-context: "},
@@ -256,6 +263,12 @@ func bomb() string {
 		text += fmt.Sprintf("  a%d: &a%[1]d [%s]\n", i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9))
 	}
 	return text
+}
+
+// repeated returns a document with few values, as parsers of YAML count them, whose aliases repeat a long text: they stand for
+// gigabytes.
+func repeated() string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: &a " + strings.Repeat("x", 800_000) + "\n  b: [" + strings.Repeat("*a,", 2000) + "]\n"
 }
 
 var _ plans.Runner = &runner{}

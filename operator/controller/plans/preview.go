@@ -4,20 +4,24 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/handoff/keys"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/fields"
+	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/identity"
 	"github.com/strata-platform/strata/operator/controller/inputs"
+	"github.com/strata-platform/strata/operator/controller/planned"
+	"github.com/strata-platform/strata/operator/controller/plans/hidden"
 	"github.com/strata-platform/strata/operator/controller/program"
 	"github.com/strata-platform/strata/operator/controller/shape"
 	"github.com/strata-platform/strata/operator/controller/tenant"
@@ -27,27 +31,17 @@ import (
 
 // Variables of a Stack that the operator itself needs to read the state.
 const (
-	backendVariable    = "PULUMI_BACKEND_URL"
-	passphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
+	backendVariable    = keys.BackendURL
+	passphraseVariable = keys.Passphrase
 )
-
-// googleVariables are the variables that Google's provider takes credentials from (its documentation, "Authentication").
-var googleVariables = []string{
-	"GOOGLE_CREDENTIALS", "GOOGLE_CLOUD_KEYFILE_JSON", "GCLOUD_KEYFILE_JSON", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN",
-	"GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
-}
-
-// noIdentity are the variables of a preview that keep Google's provider from looking for an identity. The provider does not start
-// without a token, but a preview needs none: it makes no request unless the program looks something up. The token is no credential, and
-// nothing answers at the address in place of the metadata server's.
-var noIdentity = map[string]string{"GOOGLE_OAUTH_ACCESS_TOKEN": "none", "GCE_METADATA_HOST": "127.0.0.1:9"}
-
-// aboutIdentity matches the message of a preview that needed an identity of Google.
-var aboutIdentity = regexp.MustCompile(`(?i)credential|unauthenticated|unauthorized|invalid authentication|googleapi|oauth|error 40[13]`)
 
 // preview plans a target. The error is that of ctx, or one after which another attempt may succeed.
 func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stack, error) {
-	req, err := r.request(ctx, w, t)
+	access, err := r.Google.Open(ctx)
+	var req engine.Request
+	if err == nil {
+		req, err = r.request(ctx, w, t, access)
+	}
 	if ctx.Err() != nil || unavailable(err) {
 		return plan.Stack{}, errors.Join(err, ctx.Err())
 	}
@@ -66,17 +60,17 @@ func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stac
 		if failure := (*engine.Error)(nil); errors.As(err, &failure) {
 			t.failure = failure.Message
 		}
-		if aboutIdentity.MatchString(t.failure) {
-			t.failure += " (a plan has no Google identity, so a program that looks up resources of Google Cloud cannot be planned)"
-		}
+		t.failure = access.Explain(t.failure)
 		return t.result(), nil
 	}
-	return planned(t, result), nil
+	made, hides := planned.Stack(t.stack.Name, result.Plan)
+	made.Content, made.Removed, t.hides = t.content, t.removed, hides
+	return made, nil
 }
 
 // request returns the request for the preview of a target. Besides the passphrase, with which the engine itself reads the state,
 // and the backend's address, it contains no secret.
-func (r *reconciler) request(ctx context.Context, w *work, t *target) (engine.Request, error) {
+func (r *reconciler) request(ctx context.Context, w *work, t *target, access *google.Access) (engine.Request, error) {
 	spec := &t.stack.Spec
 	req := engine.Request{Stack: spec.Stack, SecretsProvider: spec.SecretsProvider}
 	if t.removed {
@@ -101,11 +95,18 @@ func (r *reconciler) request(ctx context.Context, w *work, t *target) (engine.Re
 	if err != nil {
 		return req, err
 	}
-	req.Env, req.Config, req.SecretConfig = visible(in), in.Config, map[string]string{}
+	req.Env, req.Config, req.SecretConfig = planned.Visible(in.Env, in.Secrets), in.Config, map[string]string{}
 	for key, value := range in.SecretConfig {
 		req.SecretConfig[key] = engine.Hide(value)
 	}
+	// The address of the look-ups belongs to the preview, and not to what the Stack runs.
+	t.content = planned.Content(req, "")
+	access.Limit(req.Env)
+	req.Endpoints = access.Endpoints()
 	if err := r.place(ctx, t, &req); err != nil {
+		return req, err
+	}
+	if err := r.export(ctx, t, &req); err != nil {
 		return req, err
 	}
 	as := t.stack.DeepCopy()
@@ -147,6 +148,37 @@ func (r *reconciler) place(ctx context.Context, t *target, req *engine.Request) 
 	return claimant.Check(ctx, &info)
 }
 
+// export sets the state of a request whose state is in the team's bucket. A run of its own reads the state, which executes no program.
+// Only the team's context says which bucket that is, and with which account: the commit may name an address that collects credentials.
+func (r *reconciler) export(ctx context.Context, t *target, req *engine.Request) error {
+	if !strings.HasPrefix(req.Backend, "gs://") {
+		return nil
+	}
+	given := &corev1.Secret{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: t.stack.Namespace, Name: keys.TenantName}, given)
+	if err != nil {
+		return fmt.Errorf("read the Secret %s: %w", keys.TenantName, err)
+	}
+	if string(given.Data[backendVariable]) != req.Backend {
+		return errors.New("only a state in the backend of the team's context can be planned")
+	}
+	own := engine.Request{Operation: engine.Export, Project: req.Project, Stack: req.Stack, Backend: req.Backend, Env: map[string]string{}}
+	for _, name := range []string{passphraseVariable, keys.GoogleCredentials} {
+		if value := string(given.Data[name]); value != "" {
+			own.Env[name], own.Secrets = value, append(own.Secrets, value)
+		}
+	}
+	result, err := r.Engine.Run(ctx, own)
+	if failure := (*engine.Error)(nil); errors.As(err, &failure) && failure.Reason == engine.StackMissing {
+		req.State = []byte{}
+		return nil
+	} else if err != nil {
+		return err
+	}
+	req.State = result.State
+	return nil
+}
+
 // inputs resolves the references of a target, with placeholders for all values from Secrets.
 func (r *reconciler) inputs(ctx context.Context, w *work, t *target, depend func(dependents.Object)) (*inputs.Inputs, error) {
 	spec := t.stack.Spec.DeepCopy()
@@ -155,24 +187,11 @@ func (r *reconciler) inputs(ctx context.Context, w *work, t *target, depend func
 		delete(spec.EnvRefs, name)
 	}
 	spec.AccessTokenSecret = ""
-	return inputs.New(hidden{r.Client, w.configMaps}, t.stack.Namespace, depend, r.advice(t)).Resolve(ctx, spec)
+	return inputs.New(hidden.Reader{From: r.Client, ConfigMaps: w.configMaps}, t.stack.Namespace, depend, r.advice(t)).Resolve(ctx, spec)
 }
 
 func (r *reconciler) advice(t *target) func(ctx context.Context, name, otherwise string) string {
 	return tenant.NewReader(r.Client.RESTMapper(), r.Client, t.stack.Namespace, func(dependents.Object) {}).Advice
-}
-
-// visible returns the variables that a preview gets: none of Pulumi's own, none from a Secret, and none with an identity.
-func visible(in *inputs.Inputs) map[string]string {
-	given := maps.Clone(in.Env)
-	maps.DeleteFunc(given, func(name, value string) bool {
-		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(in.Secrets, value)
-	})
-	for _, name := range googleVariables {
-		delete(given, name)
-	}
-	maps.Copy(given, noIdentity)
-	return given
 }
 
 // unavailable reports whether an error is that of a request that may succeed later.

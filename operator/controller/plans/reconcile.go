@@ -60,6 +60,9 @@ var (
 
 // reconcile takes one step of a Plan. It returns when to take the next one; zero means never.
 func (r *reconciler) reconcile(ctx context.Context, of types.NamespacedName) (time.Duration, error) {
+	if plan.IsOfStack(of.Name) {
+		return 0, r.sweep(ctx, of)
+	}
 	e, newer, found := r.known.get(of)
 	if !found {
 		r.release(of)
@@ -150,7 +153,7 @@ func (r *reconciler) delete(ctx context.Context, of types.NamespacedName, uid ty
 	object.SetGroupVersionKind(plan.Resource().GroupVersion().WithKind(plan.Kind))
 	err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete a Plan beyond the newest %d: %w", Kept, err)
+		return fmt.Errorf("delete a Plan that the namespace does not keep: %w", err)
 	}
 	return nil
 }
@@ -197,7 +200,7 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 	if _, _, found := r.known.get(w.key); !found || r.known.successor(w.key) != "" {
 		return again, nil
 	}
-	planned, err := r.preview(limited, w, t)
+	made, err := r.preview(limited, w, t)
 	w.ran += time.Since(now)
 	if cause := context.Cause(limited); err != nil && cause != nil && ctx.Err() == nil {
 		switch {
@@ -207,18 +210,18 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 			return again, nil
 		}
 		t.failure = fmt.Sprintf("the preview took longer than %s", runLimit)
-		planned, err = t.result(), nil
+		made, err = t.result(), nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	w.done(planned)
+	w.done(made)
 	return again, nil
 }
 
 // done records the plan of the first target.
-func (w *work) done(planned plan.Stack) {
-	w.planned, w.hides = append(w.planned, planned), w.hides || w.targets[0].hides
+func (w *work) done(made plan.Stack) {
+	w.planned, w.hides = append(w.planned, made), w.hides || w.targets[0].hides
 	w.targets = w.targets[1:]
 }
 

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/planned"
 	"github.com/strata-platform/strata/operator/plan"
 )
 
@@ -26,17 +27,20 @@ type target struct {
 	// failure says why the Stack cannot be planned, and message why there is nothing to plan.
 	failure, message string
 
+	// content is the digest of what the preview runs.
+	content string
+
 	// hides says that the target has more steps that lose data than a status holds.
 	hides bool
 }
 
 // result returns the plan of a target without a preview.
 func (t *target) result() plan.Stack {
-	planned := plan.Stack{Name: t.stack.Name, Removed: t.removed, Message: clean(t.message, longestMessage)}
+	made := plan.Stack{Name: t.stack.Name, Removed: t.removed, Message: planned.Clean(t.message, planned.LongestMessage)}
 	if t.failure != "" {
-		planned.Failed, planned.Message = true, clean(t.failure, longestMessage)
+		made.Failed, made.Message = true, planned.Clean(t.failure, planned.LongestMessage)
 	}
-	return planned
+	return made
 }
 
 // target returns a Stack of the commit, or nil if the commit does not change it.

@@ -104,6 +104,10 @@ func (w *watch) see(object any) {
 		return
 	}
 	of := types.NamespacedName{Namespace: found.Namespace, Name: found.Name}
+	if plan.IsOfStack(of.Name) {
+		w.queue.Add(of)
+		return
+	}
 	before, _, was := w.known.get(of)
 	if was && before.uid == found.UID {
 		// Only the status changes, and only the operator writes it.

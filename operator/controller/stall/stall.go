@@ -1,4 +1,4 @@
-// Package stall contains the error of a Stack that the operator cannot apply until an object changes.
+// Package stall contains the errors of Stacks that the operator cannot apply until an object changes, and of runs that it prevents.
 package stall
 
 import (
@@ -28,3 +28,12 @@ func Invalid(format string, args ...any) error {
 func Unavailable(format string, args ...any) error {
 	return &Error{Reason: v1.StalledSourceUnavailableReason, Message: fmt.Sprintf(format, args...)}
 }
+
+// Refusal is an error by which the operator, as opposed to the engine, prevents a run.
+type Refusal struct{ Err error }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns Err.
+func (r *Refusal) Unwrap() error { return r.Err }

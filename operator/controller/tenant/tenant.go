@@ -44,6 +44,9 @@ type Policy struct {
 	// Orders is the number of orders of the catalogue that the team may have, by the name of the entry.
 	Orders map[string]int `json:"orders"`
 
+	// Approval says which changes of the team's Stacks need an approval: data, always or never. Empty means data.
+	Approval string `json:"approval"`
+
 	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
 	Context struct {
 		Name string `json:"name"`
