@@ -28,6 +28,7 @@ const (
 	OutputKubeconfig = "kubeconfig"
 	OutputKubernetes = "kubernetesVersion"
 	OutputInstance   = "instance"
+	OutputPlans      = "planCredentials"
 	OutputTenants    = "tenants"
 )
 
@@ -52,6 +53,8 @@ type Bootstrap struct {
 	Kubernetes string
 	// Instance is the name of the Cloud SQL instance that the teams share.
 	Instance string
+	// Plans is the key file of the Google account with which the operator answers the look-ups of plans; empty if there is none.
+	Plans Secret
 	// Tenants holds each team's part, by the team's name.
 	Tenants map[string]BootstrapTenant
 }
@@ -71,7 +74,7 @@ type BootstrapTenant struct {
 
 // BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
 type BootstrapOutputs struct {
-	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance pulumi.StringInput
+	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance, Plans pulumi.StringInput
 
 	Tenants map[string]BootstrapTenantOutputs
 }
@@ -99,6 +102,7 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	ctx.Export(OutputKubeconfig, pulumi.ToSecret(o.Kubeconfig))
 	ctx.Export(OutputKubernetes, o.Kubernetes)
 	ctx.Export(OutputInstance, o.Instance)
+	ctx.Export(OutputPlans, pulumi.ToSecret(o.Plans))
 	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
 }
 
@@ -137,6 +141,7 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 		Kubeconfig: r.secret(OutputKubeconfig),
 		Kubernetes: r.optional(OutputKubernetes),
 		Instance:   r.text(OutputInstance),
+		Plans:      r.optionalSecret(OutputPlans),
 		Tenants:    r.tenants(teams),
 	}
 	return bootstrap, r.err()

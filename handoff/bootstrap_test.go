@@ -26,6 +26,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		handoff.BootstrapOutputs{
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
 			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"), Kubernetes: pulumi.String("1.36.3-gke.100"),
+			Plans: pulumi.String("canary-plans"),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
 				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
 				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
@@ -37,7 +38,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		t.Fatal(err)
 	}
 	values := map[string]any{}
-	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "tenants"} {
+	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "planCredentials", "tenants"} {
 		output := engine.Output(t, name)
 		values[name] = output.Value
 		if output.Secret {
@@ -73,6 +74,7 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	}
 	want := &handoff.Bootstrap{
 		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Kubernetes: "1.36.3-gke.100", Instance: "strata",
+		Plans: "canary-plans",
 		Tenants: map[string]handoff.BootstrapTenant{
 			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key", Passphrase: "canary-passphrase"},
 		},
@@ -86,7 +88,10 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 }
 
 func TestTheContextOfAnOlderStrataHasNoVersionOfKubernetes(t *testing.T) {
-	got, err := read(written(t, func(v map[string]any) { delete(v, "kubernetesVersion") }), "web")
+	got, err := read(written(t, func(v map[string]any) {
+		delete(v, "kubernetesVersion")
+		delete(v, "planCredentials")
+	}), "web")
 	if err != nil || got.Kubernetes != "" {
 		t.Errorf("the version is %q: %v", got.Kubernetes, err)
 	}

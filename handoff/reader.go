@@ -71,6 +71,14 @@ func (r *reader) optional(name string) string {
 	return r.text(name)
 }
 
+// optionalSecret returns the text of a secret output, or "" if it is empty or the stack has no such output.
+func (r *reader) optionalSecret(name string) Secret {
+	if value, _, err := r.output(name); err == nil && (value == nil || value == "") {
+		return ""
+	}
+	return r.secret(name)
+}
+
 func (r *reader) secret(name string) Secret {
 	value, isSecret, err := r.output(name)
 	switch {

@@ -12,6 +12,9 @@ import (
 // TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
 const TenantName = keys.TenantName
 
+// PlanName is the name of the Secret for the look-ups of plans, in the operator's namespace.
+const PlanName = keys.PlanName
+
 // Keys of the Secret: environment variables of a team's Stacks.
 const (
 	KeyBackendURL        = keys.BackendURL

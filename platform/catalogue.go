@@ -79,16 +79,14 @@ func loadOffers(list []teams.Offer, folder string, upstream, organisation bool) 
 // Strata's entries change only with the pinned commit.
 func (o offers) source(config Config, pinned pins.Pins, team teams.Team) hop.Source {
 	source := hop.Source{Path: pulumi.String(team.Path), Folders: []string{catalogue.Folder}, Interval: pulumi.String(config.Interval)}
-	username, password := config.PlatformUsername, config.PlatformPassword
-	if slices.Contains(o.stratas, team.Offer) {
-		source.URL, source.Branch, source.Commit = pulumi.String(config.StrataURL), pulumi.String(pinned.Branch()), pulumi.String(pinned.Sync.Commit)
-		username, password = config.StrataUsername, config.StrataPassword
-	} else {
-		source.URL, source.Branch = pulumi.String(config.PlatformURL), pulumi.String(config.PlatformBranch)
-		source.Webhook, source.Verify = config.hasReceivers(), config.PlatformPublishers.Hop()
+	if !slices.Contains(o.stratas, team.Offer) {
+		source.Webhook = config.hasReceivers()
+		config.platform().Fill(&source)
+		return source
 	}
-	if username != "" {
-		source.Username, source.Password = pulumi.String(username), password.Input()
+	source.URL, source.Branch, source.Commit = pulumi.String(config.StrataURL), pulumi.String(pinned.Branch()), pulumi.String(pinned.Sync.Commit)
+	if config.StrataUsername != "" {
+		source.Username, source.Password = pulumi.String(config.StrataUsername), config.StrataPassword.Input()
 	}
 	return source
 }

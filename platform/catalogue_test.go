@@ -139,6 +139,21 @@ func TestUpstreamsOperatorRefusesACatalogue(t *testing.T) {
 	}
 }
 
+func TestUpstreamsOperatorRefusesApprovals(t *testing.T) {
+	for list, want := range map[string]string{
+		"- {name: web, approval: {when: data}}": "sets approval of team web, and upstream's operator waits for no approval",
+		"- {name: web, approval: {by: [team]}}": "sets approval of team web",
+		"- {name: web}":                         "",
+	} {
+		err := run(withTeams(t, list, func(c *platform.Config) {
+			c.Target, c.FleetUsername, c.FleetPassword = "gke", "reader", "canary-reader"
+		}))
+		if said := fmt.Sprint(err); want != "" && !strings.Contains(said, want) || want == "" && strings.Contains(said, "approval") {
+			t.Errorf("%s: error %v", list, err)
+		}
+	}
+}
+
 func TestAPlatformWithoutACatalogueHasNothingOfIt(t *testing.T) {
 	engine := below(t, func(c *platform.Config) { c.Target = "local" })
 	if err := run(engine); err != nil {

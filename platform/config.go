@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -56,15 +55,17 @@ type Config struct {
 	// Interval is the polling interval of sources and syncs. A notification of a push triggers a check at once.
 	Interval string `setting:"interval" default:"1m"`
 
-	// PlatformURL is the repository whose sync folder Flux applies under the platform account. Required.
+	// PlatformURL is the repository whose sync folder Flux applies under the platform account: a Git repository, or with the scheme
+	// oci:// the repository of artifacts that `strata publish --platform` signs. Required.
 	PlatformURL string `setting:"platformUrl" required:"true"`
-	// PlatformBranch is the branch of that repository.
-	PlatformBranch string `setting:"platformBranch" default:"main"`
+	// PlatformBranch is the branch of a Git repository. PlatformVersions is the range of versions of artifacts; empty means all.
+	PlatformBranch   string `setting:"platformBranch" default:"main"`
+	PlatformVersions string `setting:"platformVersions"`
 	// PlatformUsername and PlatformPassword may read that repository; both are empty for a public repository.
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
-	// PlatformPublishers are the public keys of OpenPGP or SSH whose signatures the commits of that repository need; empty means
-	// that they need none.
+	// PlatformPublishers are the public keys whose signatures Flux demands: of OpenPGP or SSH for commits, where empty means that
+	// they need none; in PEM for artifacts, which need at least one.
 	PlatformPublishers origins.Publishers `setting:"platformPublishers" default:"[]"`
 
 	// StrataFile is the path of strata.yaml, relative to the folder of Pulumi.yaml; empty means that PlatformURL contains
@@ -80,18 +81,30 @@ type Config struct {
 	// PrivateRanges are private address ranges that the pods of teams and of Flux may connect to, such as those of the
 	// database, of Git servers, or of a control plane without a public address.
 	PrivateRanges []string `setting:"privateRanges" default:"[]"`
+	// WorkspaceImage is the image, with its digest, of the pods in which upstream's operator runs Stacks; empty leaves the choice
+	// to the Stacks. WorkspaceCPU and WorkspaceMemory are the requests of such a pod, and WorkspaceMemoryLimit is the limit that
+	// no Stack may lower.
+	WorkspaceImage       string `setting:"workspaceImage"`
+	WorkspaceCPU         string `setting:"workspaceCpu" default:"100m"`
+	WorkspaceMemory      string `setting:"workspaceMemory" default:"512Mi"`
+	WorkspaceMemoryLimit string `setting:"workspaceMemoryLimit" default:"2Gi"`
 	// Contact is the contact that messages of admission policies name to a refused team.
 	Contact string `setting:"contact" default:"the platform team"`
 
 	// TeamURL is the URL of a team's repository, with {team} for the team's name. Required.
 	TeamURL string `setting:"teamUrl" required:"true"`
 	// ArtifactURL is the URL of the repository of a team's artifacts, with {team} for the team's name, for teams with source:
-	// oci. ArtifactInsecure uses HTTP. ArtifactKeys are the public keys, in PEM, that sign the artifacts of a team, in addition
+	// oci. ArtifactInsecure uses HTTP, for PlatformURL, too. ArtifactKeys are the public keys, in PEM, that sign the artifacts of a team, in addition
 	// to publishers in teams.yaml. ArtifactCredentials may read the artifacts; the team can read them too.
 	ArtifactURL         string                 `setting:"artifactUrl"`
 	ArtifactInsecure    bool                   `setting:"artifactInsecure" default:"false"`
 	ArtifactKeys        map[string]string      `setting:"artifactKeys"`
 	ArtifactCredentials map[string]Credentials `setting:"artifactCredentials" secret:"true"`
+	// ArtifactTrustedRoot is the trusted_root.json of the Sigstore that issues the identities of teams with identity; empty means the
+	// public one.
+	ArtifactTrustedRoot string `setting:"artifactTrustedRoot"`
+	// BucketCredentials may read the bucket of a team with source: bucket; the team can read them too.
+	BucketCredentials origins.BucketLogins `setting:"bucketCredentials" secret:"true"`
 	// TeamCredentials may read a team's repository, by the team's name. The team can read them too, so each must be valid
 	// for one repository only. A team without credentials has a public repository.
 	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
@@ -99,13 +112,6 @@ type Config struct {
 
 // Credentials are a login to a Git server or a registry.
 type Credentials = origins.Credentials
-
-// artifacts returns the settings for the artifacts of teams.
-func (c Config) artifacts() origins.Artifacts {
-	return origins.Artifacts{
-		URL: c.ArtifactURL, Insecure: c.ArtifactInsecure, Keys: c.ArtifactKeys, Credentials: c.ArtifactCredentials, TeamsFile: c.TeamsFile,
-	}
-}
 
 // NewConfig returns a configuration with every default set.
 func NewConfig() (Config, error) {
@@ -136,7 +142,7 @@ func (c Config) Problems() []string {
 	for _, address := range []struct{ key, url string }{
 		{"fleetUrl", c.FleetURL}, {"platformUrl", c.PlatformURL}, {"teamUrl", c.TeamURL},
 	} {
-		if problem := gitURLProblem(address.url); problem != "" {
+		if problem := gitURLProblem(address.url); problem != "" && (address.key != "platformUrl" || !c.platform().Artifacts()) {
 			refuse(true, "%s %s", address.key, problem)
 		}
 	}
@@ -151,8 +157,11 @@ func (c Config) Problems() []string {
 		_, err := netip.ParsePrefix(each)
 		refuse(err != nil, "privateRanges: %q is not a range of addresses, such as 10.8.0.0/24", each)
 	}
+	for _, problem := range c.workspace().Problems() {
+		problems = append(problems, "workspace"+strings.ToUpper(problem[:1])+problem[1:])
+	}
 	problems = append(problems, c.credentialProblems()...)
-	return slices.Concat(problems, c.artifacts().Problems(), c.PlatformPublishers.Problems("platformPublishers"))
+	return slices.Concat(problems, c.artifacts().Problems(), c.platform().Problems(), c.BucketCredentials.Problems())
 }
 
 // credentialProblems refuses credentials that would let their readers write to the fleet repository. A team can read its
@@ -200,31 +209,6 @@ func gitURLProblem(address string) string {
 // teams' namespaces, instead of the embedded one.
 func (c Config) upstreamOperator() bool { return c.Target != "local" }
 
-// hasReceivers reports whether a Git server can notify Flux of a push.
-func (c Config) hasReceivers() bool {
-	return slices.Contains(c.FluxComponents, "notification-controller")
-}
-
-// sourcePorts returns the ports in the URLs of the repositories.
-func (c Config) sourcePorts() []int {
-	var ports []int
-	for _, address := range []string{c.FleetURL, c.PlatformURL, c.StrataURL, c.teamURL("team"), c.ArtifactURL} {
-		parsed, err := url.Parse(address)
-		if err != nil {
-			continue
-		}
-		if port, err := strconv.Atoi(parsed.Port()); err == nil && !slices.Contains(ports, port) {
-			ports = append(ports, port)
-		}
-	}
-	return ports
-}
-
-// teamURL returns the URL of a team's repository.
-func (c Config) teamURL(team string) string {
-	return strings.ReplaceAll(c.TeamURL, TeamPlaceholder, team)
-}
-
 // checkTeams refuses credentials for teams that are not in the list: their names are misspelt, or their removal was
 // incomplete.
 func (c Config) checkTeams(list []teams.Team) error {
@@ -232,6 +216,11 @@ func (c Config) checkTeams(list []teams.Team) error {
 	for _, team := range slices.Sorted(maps.Keys(c.TeamCredentials)) {
 		if !slices.Contains(known, team) {
 			return fmt.Errorf("setting teamCredentials names team %s, which is not in %s: add the team to the file, or remove the login", team, c.TeamsFile)
+		}
+	}
+	for _, team := range list {
+		if team.Approval.Set() && c.upstreamOperator() {
+			return fmt.Errorf("%s sets approval of team %s, and upstream's operator waits for no approval: remove it, or use the embedded operator", c.TeamsFile, team.Name)
 		}
 	}
 	return nil

@@ -66,12 +66,12 @@ func rightsTable() string {
 		platform.RolePlatform: "everywhere", platform.RoleOperator: "everywhere", platform.RoleOperatorTenant: "teams' namespaces",
 		platform.RoleTeam: "its namespace", platform.RoleTeamWorkloads: "its namespace, if `teams.yaml` says `workloads`",
 		platform.RoleTeamStacks: "its namespace, if it says `stacks`", platform.RoleTeamSources: "its namespace, if it says `sources`",
-		platform.RoleTeamPlan: "its namespace",
+		platform.RoleTeamPlan: "its namespace", platform.RoleApprover: "the namespaces of the teams that name it",
 	}
 	roles, upstream := platform.ClusterRoles(), platform.UpstreamClusterRoles()
 	for _, role := range []string{
 		platform.RolePlatform, platform.RoleOperator, platform.RoleOperatorTenant, platform.RoleTeam,
-		platform.RoleTeamWorkloads, platform.RoleTeamStacks, platform.RoleTeamSources, platform.RoleTeamPlan,
+		platform.RoleTeamWorkloads, platform.RoleTeamStacks, platform.RoleTeamSources, platform.RoleTeamPlan, platform.RoleApprover,
 	} {
 		lines(role, where[role], roles[role])
 		delete(roles, role)

@@ -3,23 +3,16 @@ package platform
 import (
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
-	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/fluxcd"
-	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/platform/hopguard"
+	"github.com/strata-platform/strata/platform/network"
 )
 
 // HopGuard is the name of the policy that protects the objects of hops, and of its binding.
 const HopGuard = hopguard.Name
-
-// Ports of upstream's operator and of source-controller, by their names in the pods.
-const (
-	programPort  = "http-fileserver"
-	artifactPort = "http"
-)
 
 // guardOperator isolates the operator from other pods, and grants it the permissions that it needs in its own namespace.
 func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
@@ -33,18 +26,7 @@ func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption
 	if err := r.grant(ctx, "operator", OperatorNamespace, RoleOperator, rules, operator, opts); err != nil {
 		return err
 	}
-	var callers networkingv1.NetworkPolicyIngressRuleArray
-	if r.upstream {
-		callers = append(callers, from(programPort, workspaces()))
-	}
-	policy, err := networkingv1.NewNetworkPolicy(ctx, "operator-network", &networkingv1.NetworkPolicyArgs{
-		Metadata: r.metadata(OperatorNamespace, "strata"),
-		Spec: &networkingv1.NetworkPolicySpecArgs{
-			PodSelector: &metav1.LabelSelectorArgs{},
-			PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
-			Ingress:     callers,
-		},
-	}, r.inside(OperatorNamespace, opts)...)
+	policy, err := network.Operator(ctx, r.metadata(OperatorNamespace, "strata"), r.upstream, r.inside(OperatorNamespace, opts)...)
 	r.all = append(r.all, policy)
 	return err
 }
@@ -61,44 +43,12 @@ func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 	if err != nil {
 		return err
 	}
-	callers := networkingv1.NetworkPolicyPeerArray{podsOf(OperatorNamespace)}
-	if upstream {
-		callers = append(callers, workspaces())
-	}
-	_, err = networkingv1.NewNetworkPolicy(ctx, "flux-artifacts", &networkingv1.NetworkPolicyArgs{
-		Metadata: &metav1.ObjectMetaArgs{
-			Name: pulumi.String("strata-artifacts"), Namespace: pulumi.String(fluxcd.Namespace), Labels: labels(),
-			// See clusterMetadata.
-			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
-		},
-		Spec: &networkingv1.NetworkPolicySpecArgs{
-			PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{"app": pulumi.String("source-controller")}},
-			PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
-			Ingress:     networkingv1.NetworkPolicyIngressRuleArray{from(artifactPort, callers...)},
-		},
-	}, opts...)
-	return err
+	return network.Flux(ctx, inFlux, OperatorNamespace, upstream, opts...)
 }
 
-// workspaces selects the pods in the teams' namespaces in which upstream's operator runs Stacks.
-func workspaces() *networkingv1.NetworkPolicyPeerArgs {
-	return &networkingv1.NetworkPolicyPeerArgs{
-		NamespaceSelector: &metav1.LabelSelectorArgs{MatchExpressions: metav1.LabelSelectorRequirementArray{
-			&metav1.LabelSelectorRequirementArgs{Key: pulumi.String(hop.TeamLabel), Operator: pulumi.String("Exists")},
-		}},
-		PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{hop.WorkspaceLabel: pulumi.String(hop.WorkspaceValue)}},
-	}
-}
-
-func podsOf(namespace string) *networkingv1.NetworkPolicyPeerArgs {
-	return &networkingv1.NetworkPolicyPeerArgs{NamespaceSelector: &metav1.LabelSelectorArgs{
-		MatchLabels: pulumi.StringMap{"kubernetes.io/metadata.name": pulumi.String(namespace)},
-	}}
-}
-
-func from(port string, peers ...networkingv1.NetworkPolicyPeerInput) *networkingv1.NetworkPolicyIngressRuleArgs {
-	return &networkingv1.NetworkPolicyIngressRuleArgs{
-		From:  networkingv1.NetworkPolicyPeerArray(peers),
-		Ports: networkingv1.NetworkPolicyPortArray{&networkingv1.NetworkPolicyPortArgs{Port: pulumi.String(port)}},
-	}
+// inFlux returns the metadata of an object in Flux's namespace.
+func inFlux(name string) *metav1.ObjectMetaArgs {
+	made := clusterMetadata(name)
+	made.Namespace = pulumi.String(fluxcd.Namespace)
+	return made
 }

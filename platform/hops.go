@@ -24,6 +24,7 @@ func newHop(
 	if !config.upstreamOperator() {
 		args.PlanRole = RoleTeamPlan
 	}
+	args.Approvers = hop.Approvers{Role: RoleApprover, Users: team.Approval.Users(), Groups: team.Approval.Groups(), Accounts: team.Approval.Team()}
 	args.Source.Branch, args.Source.Path, args.Source.RecurseSubmodules = pulumi.String(team.Branch), pulumi.String(team.Path), team.RecurseSubmodules
 	if team.Tags() {
 		args.Source.Versions = pulumi.String(team.Versions)
@@ -39,7 +40,7 @@ func newHop(
 		Region:            pulumi.String(bootstrap.Region),
 		Instance:          pulumi.String(bootstrap.Instance),
 	}
-	if text := unfilled(bootstrap.Kubernetes); text != "" {
+	if text := unfilled(bootstrap.Kubernetes, config.upstreamOperator()); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
 	}
 	if team.Offer != "" {
@@ -52,7 +53,12 @@ func newHop(
 	if err != nil {
 		return nil, err
 	}
-	args.Source.Artifact = artifact
+	if artifact != nil {
+		args.Source.Artifact = artifact
+	}
+	if args.Source.Bucket, err = config.BucketCredentials.Of(team); err != nil {
+		return nil, err
+	}
 	made, err := hop.NewHop(ctx, "team-"+team.Name, args, opts...)
 	if err != nil {
 		return nil, err

@@ -41,22 +41,26 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
   allow: [gcp:sql/*]
   quota: {pods: "7"}
   runTimeout: 20m
+  approval: {when: never, by: [alice@example.com, team]}
   sources: [https://git.example.com/shared.git]
   may: [workloads]
   accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
 - name: api
-`, func(c *platform.Config) { c.Contact = "#platform" })
+`, func(c *platform.Config) { c.Contact, c.Target = "#platform", "local" })
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, engine.Get(t, policyType, "team-web-policy"), map[string]any{
 		"spec.types": []any{"gcp:sql/*"}, "spec.stackAccounts": []any{"infra"}, "spec.contact": "#platform",
 		"spec.sourceUrls":         []any{"https://git.example.com/teams/web.git", "https://git.example.com/shared.git"},
-		"spec.context.backendUrl": "gs://acme-web", "spec.runTimeout": "20m0s",
+		"spec.context.backendUrl": "gs://acme-web", "spec.runTimeout": "20m0s", "spec.approval": "never",
 	})
 	expect(t, engine.Get(t, policyType, "team-api-policy"), map[string]any{
 		"spec.stackAccounts": []any{"api"}, "spec.runTimeout": "15m0s", "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
 		"spec.types": []any{"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret"},
+	})
+	expect(t, engine.Get(t, roleBindingType, "team-web-approvers"), map[string]any{
+		"roleRef.name": "strata:approver", "subjects[0].name": "alice@example.com", "subjects[1].name": "web", "subjects[2].name": "infra",
 	})
 	expect(t, engine.Get(t, quotaType, "team-web-quota"), map[string]any{"spec.hard.pods": "7"})
 	for binding, role := range map[string]string{

@@ -26,9 +26,14 @@ func limits(config Config, team teams.Team, offers offers) *hop.HopArgs {
 			StackAccounts: team.StackAccounts(),
 			Sources:       pulumi.ToStringArray(team.Sources),
 			RunTimeout:    team.RunLimit(),
+			Approval:      team.Approval.When,
 			AnyNames:      team.Offer != "",
 			Contact:       pulumi.String(config.Contact),
 		},
+	}
+	if config.upstreamOperator() {
+		workspace := config.workspace()
+		args.Policy.Workspace = &workspace
 	}
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
@@ -59,7 +64,7 @@ type AccountLimits struct {
 
 // TeamLimits returns the limits that this layer gives a team. offered are the offers of teams.yaml, and folder is the
 // folder with the platform's own entries of the catalogue; a missing folder has none. Of the configuration it reads
-// Contact and TeamURL.
+// Contact, TeamURL, Target and the settings of workspaces.
 func TeamLimits(config Config, team teams.Team, offered []teams.Offer, folder string) (Limits, error) {
 	offers, err := loadOffers(offered, folder, false, true)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/deletes"
 	"github.com/strata-platform/strata/platform/hopguard"
 	"github.com/strata-platform/strata/teams"
 )
@@ -60,7 +61,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := boundDeletes(ctx); err != nil {
+	if err := deletes.Bound(ctx); err != nil {
 		return err
 	}
 	cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
@@ -82,6 +83,9 @@ func Program(ctx *pulumi.Context) error {
 	}
 	rights, err := newRights(ctx, config.upstreamOperator(), CatalogueRoles(offers.entries), pulumi.Provider(cluster))
 	if err != nil {
+		return err
+	}
+	if err := rights.makePlanIdentity(ctx, bootstrap, pulumi.Provider(cluster)); err != nil {
 		return err
 	}
 	if err := guardFlux(ctx, config.upstreamOperator(), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {

@@ -18,7 +18,7 @@ import (
 
 const (
 	providerType           = "pulumi:providers:kubernetes"
-	fluxType               = "flux:index/fluxBootstrapGit:FluxBootstrapGit"
+	fluxType               = "flux:index/bootstrapGit:BootstrapGit"
 	namespaceType          = "kubernetes:core/v1:Namespace"
 	secretType             = "kubernetes:core/v1:Secret"
 	clusterRoleType        = "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole"
@@ -94,6 +94,7 @@ func handedOn(teams ...string) resource.PropertyMap {
 			handoff.OutputRegion: resource.NewProperty("europe-west1"), handoff.OutputInstance: resource.NewProperty("strata"),
 			handoff.OutputCluster:    resource.NewProperty("projects/acme/locations/europe-west1/clusters/strata"),
 			handoff.OutputKubeconfig: secret(kubeconfig), handoff.OutputTenants: secret(tenants),
+			handoff.OutputPlans: secret("canary-key-of-plans"),
 		}),
 	}
 }

@@ -33,6 +33,7 @@ const (
 	admissionPath = "/apis/admissionregistration.k8s.io/v1/"
 	token         = "{apiVersion: authentication.k8s.io/v1, kind: TokenRequest, spec: {}}"
 	nothing       = "{}"
+	anApproval    = "{apiVersion: strata.dev/v1, kind: Approval, metadata: {name: mine}, spec: {by: me, plan: {name: mine, uid: a, digest: 'sha256:0123456789012345678901234567890123456789012345678901234567890123'}}}"
 	aPlan         = "{apiVersion: strata.dev/v1, kind: Plan, metadata: {name: mine}, spec: {commit: '0123456789012345678901234567890123456789', account: web, manifests: ''}}"
 	everything    = "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]"
 )
@@ -98,6 +99,10 @@ var climbs = map[string]attempt{
 	"take over the election of a controller": {"PATCH", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", nothing},
 	"point a Service at somebody else":       {"POST", "/api/v1/namespaces/team-web/endpoints", "{apiVersion: v1, kind: Endpoints, metadata: {name: mine}}"},
 	"see the API server's metrics":           {"GET", "/metrics", ""},
+	"approve what a Stack waits for":         {"POST", "/apis/strata.dev/v1/namespaces/team-web/approvals", anApproval},
+	"apply an approval":                      {"APPLY", "/apis/strata.dev/v1/namespaces/team-web/approvals/mine", anApproval},
+	"change an approval":                     {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/approvals/any", nothing},
+	"become an approver":                     {"POST", rbacPath + "namespaces/team-web/rolebindings", "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: mine}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'strata:approver'}}"},
 }
 
 // refusals are further requests that one account is refused.
@@ -146,7 +151,9 @@ var refusals = map[string]map[string]attempt{
 		"make a sync in the platform's":          {"POST", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: mine}}"},
 		"change an account of a team":            {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/web", nothing},
 		"read a log that it has written":         {"GET", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
-		"create a Plan":                          {"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", aPlan},
+		"create a Plan where no team is":         {"POST", "/apis/strata.dev/v1/namespaces/platform/plans", aPlan},
+		"delete an Approval":                     {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/approvals/any", ""},
+		"read the Approvals of all namespaces":   {"GET", "/apis/strata.dev/v1/approvals", ""},
 		"change what a Plan plans":               {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/plans/any", nothing},
 		"write a result where no team is":        {"PATCH", "/apis/strata.dev/v1/namespaces/platform/plans/any/status", nothing},
 		"delete a log that it has written":       {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/stacklogs/any", ""},
@@ -186,6 +193,9 @@ var refusals = map[string]map[string]attempt{
 		"be the account of its Plans":      {"POST", "/api/v1/namespaces/team-web/serviceaccounts/strata-plan/token", token},
 		"change the account of its Plans":  {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/strata-plan", nothing},
 		"keep a token of that account":     {"POST", "/api/v1/namespaces/team-web/secrets", "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: mine, annotations: {kubernetes.io/service-account.name: strata-plan}}}"},
+		"delete an Approval":               {"DELETE", "/apis/strata.dev/v1/namespaces/team-web/approvals/any", ""},
+		"read another team's Approvals":    {"GET", "/apis/strata.dev/v1/namespaces/team-api/approvals", ""},
+		"change the kind of the Approvals": {"PATCH", kindPath + "/approvals.strata.dev", nothing},
 		"read the log of another's Stack":  {"GET", "/apis/strata.dev/v1/namespaces/team-api/stacklogs/any", ""},
 		"read the logs of all Stacks":      {"GET", "/apis/strata.dev/v1/stacklogs", ""},
 		"change the kind of the logs":      {"PATCH", kindPath + "/stacklogs.strata.dev", nothing},
@@ -344,6 +354,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"GET", "/api/v1/namespaces/team-web/resourcequotas/strata", ""},
 		{"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", aPlan},
 		{"GET", "/apis/strata.dev/v1/namespaces/team-web/plans/mine", ""},
+		{"GET", "/apis/strata.dev/v1/namespaces/team-web/approvals", ""},
 		{"GET", "/api/v1/namespaces/team-web/limitranges", ""},
 	},
 	{"team-api", "api"}: {
@@ -363,6 +374,8 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 	{"pulumi-kubernetes-operator", "pulumi-operator"}: {
 		{"GET", "/apis/pulumi.com/v1/stacks", ""},
 		{"GET", "/apis/strata.dev/v1/plans", ""},
+		{"GET", "/apis/strata.dev/v1/namespaces/team-web/approvals", ""},
+		{"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", strings.Replace(aPlan, "name: mine", "name: stack.app", 1)},
 		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
 		{"GET", "/api/v1/namespaces/team-web/configmaps", ""},
 		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},

@@ -33,6 +33,8 @@ const (
 	RoleTeamSources   = "strata:team-sources"
 	// RoleTeamPlan holds the permissions of hop.PlanAccount in a team's namespace, which only read.
 	RoleTeamPlan = "strata:team-plan"
+	// RoleApprover holds the permissions, in a team's namespace, of those who may approve what the team's Stacks wait for.
+	RoleApprover = "strata:approver"
 )
 
 // Namespaces and accounts of the platform itself.
@@ -51,8 +53,8 @@ const (
 // name for create requests, and one ending in -update for update requests.
 var policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
 
-// artifactPolicies need no TenantPolicy, so each has one binding of the same name.
-var artifactPolicies = []string{"strata-artifacts", "strata-versions"}
+// plainPolicies need no TenantPolicy, so each has one binding of the same name.
+var plainPolicies = []string{"strata-artifacts", "strata-versions", "strata-approvals"}
 
 // stackLogs are the logs of the runs of Stacks, which the embedded operator writes (operator/stacklog).
 const stackLogs = "stacklogs"
@@ -60,12 +62,15 @@ const stackLogs = "stacklogs"
 // plans are the plans of commits, which teams create and the embedded operator completes (operator/plan).
 const plans = "plans"
 
+// approvals are the approvals of plans, which the operator waits for (operator/approval).
+const approvals = "approvals"
+
 func bindings(policies []string) []string {
 	var names []string
 	for _, name := range policies {
 		names = append(names, name, name+"-update")
 	}
-	return append(names, artifactPolicies...)
+	return append(names, plainPolicies...)
 }
 
 // ClusterRoles returns the rules of each ClusterRole of this layer by its name, for the embedded operator.
@@ -93,18 +98,19 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		allow("kustomize.toolkit.fluxcd.io", look, "kustomizations"),
 		allow("source.toolkit.fluxcd.io", look, "gitrepositories"),
 		allow("", look, "resourcequotas", "limitranges"),
-		allow(hop.PolicyGroup, look, hop.PolicyPlural, stackLogs),
+		allow(hop.PolicyGroup, look, hop.PolicyPlural, stackLogs, approvals),
 		// The team plans its commits. The result is in the status, which only the operator writes.
 		allow(hop.PolicyGroup, slices.Concat(look, []string{"create", "delete"}), plans),
 	}
 	return map[string][]rbac.PolicyRule{
 		RolePlatform: {
-			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com", stackLogs+"."+hop.PolicyGroup, plans+"."+hop.PolicyGroup),
+			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com", stackLogs+"."+hop.PolicyGroup, plans+"."+hop.PolicyGroup,
+				approvals+"."+hop.PolicyGroup),
 			// The API server checks a binding twice: the binding object by its name here, and the role that it refers to
 			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
-			named(admission.GroupName, "validatingadmissionpolicies", slices.Concat(policies, artifactPolicies)...),
+			named(admission.GroupName, "validatingadmissionpolicies", slices.Concat(policies, plainPolicies)...),
 			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(policies)...),
 			// Kubernetes lets an account create a policy with parameters only if it can read them in every namespace.
 			// They contain no secrets.
@@ -134,8 +140,10 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			allow(hop.PolicyGroup, look, hop.PolicyPlural),
 			// The operator writes the logs of runs. It never reads or deletes one: Kubernetes deletes them with their Stacks.
 			allow(hop.PolicyGroup, []string{"create", "patch"}, stackLogs),
-			// The operator writes the results of Plans, and deletes old Plans.
-			allow(hop.PolicyGroup, []string{"delete"}, plans), allow(hop.PolicyGroup, []string{"patch"}, plans+"/status"),
+			// The operator writes the results of Plans, and deletes old Plans. It creates the Plan of a Stack that waits for an
+			// approval, and reads the Approvals.
+			allow(hop.PolicyGroup, []string{"create", "delete"}, plans), allow(hop.PolicyGroup, []string{"patch"}, plans+"/status"),
+			allow(hop.PolicyGroup, look, approvals),
 			// A Stack runs as the account that it names, with a token of that account.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},
@@ -144,45 +152,9 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		RoleTeamStacks:    slices.Concat(stacks, hops),
 		RoleTeamSources:   {allow("source.toolkit.fluxcd.io", change, sources...)},
 		RoleTeamPlan:      planrights.Rules(),
-	}
-}
-
-// upstreamClusterRoles returns the rules of each ClusterRole for upstream's operator. That operator caches every Secret,
-// ConfigMap, Pod, Service and StatefulSet of the cluster, so it needs to read all of them. It may write in the teams'
-// namespaces only. Its own ClusterRole would let it create a pod in Flux's namespace.
-func upstreamClusterRoles() map[string][]rbac.PolicyRule {
-	roles := ClusterRoles()
-	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
-		"stacks.pulumi.com", "programs.pulumi.com", "workspaces.auto.pulumi.com", "updates.auto.pulumi.com")
-	roles[RoleOperator] = append(roles[RoleOperator],
-		allow("", look, "secrets", "configmaps", "pods", "services"),
-		allow("apps", look, "statefulsets"),
-		allow("auto.pulumi.com", look, "workspaces", "updates"),
-		allow("source.toolkit.fluxcd.io", look, sources...),
-	)
-	roles[RoleOperatorTenant] = append(reports(),
-		// The operator runs a Stack in a pod of a StatefulSet, and connects to it by a Service.
-		allow("apps", change, "statefulsets"),
-		allow("", change, "services"),
-		allow("", []string{"update", "delete"}, "pods"),
-		allow("auto.pulumi.com", change, "workspaces", "updates"),
-		allow("auto.pulumi.com", []string{"get", "patch", "update"}, "workspaces/status", "updates/status"),
-		allow("auto.pulumi.com", []string{"update"}, "workspaces/finalizers", "updates/finalizers"),
-		allow("auto.pulumi.com", []string{"use"}, "workspaces/rpc"),
-		// The operator writes a run's outputs into a Secret.
-		allow("", []string{"create"}, "secrets"),
-	)
-	return roles
-}
-
-// reports returns the rules that upstream's operator needs to write the status of Stacks and Programs.
-func reports() []rbac.PolicyRule {
-	return []rbac.PolicyRule{
-		allow("pulumi.com", []string{"patch", "update"}, "stacks", "programs"),
-		allow("pulumi.com", []string{"get", "patch", "update"}, "stacks/status", "programs/status"),
-		allow("pulumi.com", []string{"update"}, "stacks/finalizers", "programs/finalizers"),
-		allow("events.k8s.io", []string{"create", "patch"}, "events"),
-		allow("", []string{"create", "patch"}, "events"),
+		RoleApprover: {
+			allow(hop.PolicyGroup, look, plans), allow(hop.PolicyGroup, append([]string{"create"}, look...), approvals), allow("pulumi.com", look, "stacks"),
+		},
 	}
 }
 
@@ -192,15 +164,6 @@ func OperatorRole() []rbac.PolicyRule {
 	// The operator creates a record before a Stack's first run and patches it when its content changes. When the Stack is
 	// deleted, the operator reads the record if an object that the Stack refers to is gone, and then deletes the record.
 	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
-}
-
-// upstreamOperatorRole returns the rules of the Role of upstream's operator in its own namespace. Its replicas elect a
-// leader, and it calls workspaces with a token of its own account.
-func upstreamOperatorRole() []rbac.PolicyRule {
-	return []rbac.PolicyRule{
-		allow("coordination.k8s.io", change, "leases"),
-		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{OperatorAccount}, Verbs: []string{"create"}},
-	}
 }
 
 // NamespaceRoles returns the rules of the platform account's Role in each of the platform's namespaces, by namespace, for
@@ -218,14 +181,6 @@ func NamespaceRoles() map[string][]rbac.PolicyRule {
 			allow("", look, "pods"),
 		},
 	}
-}
-
-// upstreamNamespaceRoles returns the rules of NamespaceRoles for upstream's operator, whose CustomResourceDefinitions
-// come from a repository of its own.
-func upstreamNamespaceRoles() map[string][]rbac.PolicyRule {
-	roles := NamespaceRoles()
-	roles[PlatformNamespace] = append(roles[PlatformNamespace], named("source.toolkit.fluxcd.io", "gitrepositories", OperatorSource))
-	return roles
 }
 
 var (

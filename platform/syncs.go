@@ -1,6 +1,8 @@
 package platform
 
 import (
+	"slices"
+
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/artifactguard"
 )
 
 // OrganisationSync is the name of the source and the sync of an organisation's part of layer 3, in PlatformNamespace.
@@ -15,6 +18,9 @@ const OrganisationSync = "organisation"
 
 // ownFolder is the folder of the platform repository that contains an organisation's part of layer 3.
 const ownFolder = "sync"
+
+// artifactComponent makes the Kustomizations of layer 3 refer to an artifact. The path is relative to an entry point.
+const artifactComponent = "../artifact"
 
 // SyncFolders returns the folders of Strata's repository that Flux reads: Kustomizations may refer only to paths below
 // them. Flux checks out no other folders, which takes it a second less for Strata's own repository.
@@ -33,10 +39,7 @@ func (c Config) pinned(ctx *pulumi.Context) (pins.Pins, error) {
 func newPlatformSyncs(
 	ctx *pulumi.Context, config Config, pinned pins.Pins, rights *rights, opts ...pulumi.ResourceOption,
 ) ([]pulumi.Resource, error) {
-	own := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch), SparseCheckout: SyncFolders()}
-	if config.PlatformUsername != "" {
-		own.Username, own.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
-	}
+	var publishers pulumi.StringInput
 	if len(config.PlatformPublishers) > 0 {
 		keys, err := corev1.NewSecret(ctx, "platform-publisher", &corev1.SecretArgs{
 			Metadata: rights.metadata(PlatformNamespace, hop.PublisherSecret), Data: config.PlatformPublishers.Secret(),
@@ -44,10 +47,18 @@ func newPlatformSyncs(
 		if err != nil {
 			return nil, err
 		}
-		own.Verify = &fluxcd.GitVerification{SecretName: keys.Metadata.Name().Elem()}
+		publishers = keys.Metadata.Name().Elem()
+	}
+	if config.platform().Artifacts() {
+		// The policies for artifacts are in layer 3, which comes from an artifact itself.
+		guard, err := artifactguard.New(ctx, clusterMetadata, opts...)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(slices.Clone(opts), pulumi.DependsOn(guard))
 	}
 	if pinned.Strata == "" {
-		sync, err := newPlatformSync(ctx, config, own, true, rights, opts)
+		sync, err := newPlatformSync(ctx, config, config.platform().Origin(SyncFolders(), publishers), true, rights, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +76,7 @@ func newPlatformSyncs(
 	if err != nil {
 		return nil, err
 	}
-	own.SparseCheckout = []string{ownFolder}
-	organisation, err := newOrganisationSync(ctx, config, own, sync, rights, opts)
+	organisation, err := newOrganisationSync(ctx, config, config.platform().Origin([]string{ownFolder}, publishers), sync, rights, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +86,15 @@ func newPlatformSyncs(
 // newPlatformSync makes Flux apply the target's entry point below sync/clusters of a repository of Strata's. With receiver,
 // a push triggers a check.
 func newPlatformSync(
-	ctx *pulumi.Context, config Config, repository fluxcd.Git, receiver bool, rights *rights, opts []pulumi.ResourceOption,
+	ctx *pulumi.Context, config Config, origin fluxcd.Origin, receiver bool, rights *rights, opts []pulumi.ResourceOption,
 ) (*fluxcd.Sync, error) {
-	source, err := newPlatformSource(ctx, config, "platform", PlatformAccount, repository, receiver, rights, opts)
+	source, err := newPlatformSource(ctx, config, "platform", PlatformAccount, origin, receiver, rights, opts)
 	if err != nil {
 		return nil, err
+	}
+	var components []string
+	if _, isArtifact := origin.(fluxcd.OCI); isArtifact {
+		components = []string{artifactComponent}
 	}
 	return fluxcd.NewSync(ctx, "platform-sync", &fluxcd.SyncArgs{
 		Namespace:      pulumi.String(PlatformNamespace),
@@ -88,6 +102,7 @@ func newPlatformSync(
 		Source:         source,
 		ServiceAccount: pulumi.String(PlatformAccount),
 		Path:           pulumi.String("./sync/clusters/" + config.Target),
+		Components:     components,
 		// The entry point contains only Kustomizations, and they report their own readiness. Flux would check them every
 		// five seconds, and report the entry point ready later than them.
 		Timeout: pulumi.String("5m"),
@@ -96,9 +111,9 @@ func newPlatformSync(
 
 // newOrganisationSync makes Flux apply sync/ of an organisation's repository after Strata's part.
 func newOrganisationSync(
-	ctx *pulumi.Context, config Config, repository fluxcd.Git, after *fluxcd.Sync, rights *rights, opts []pulumi.ResourceOption,
+	ctx *pulumi.Context, config Config, origin fluxcd.Origin, after *fluxcd.Sync, rights *rights, opts []pulumi.ResourceOption,
 ) (*fluxcd.Sync, error) {
-	source, err := newPlatformSource(ctx, config, OrganisationSync, OrganisationSync, repository, true, rights, opts)
+	source, err := newPlatformSource(ctx, config, OrganisationSync, OrganisationSync, origin, true, rights, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +130,14 @@ func newOrganisationSync(
 
 // newPlatformSource makes Flux fetch a repository into PlatformNamespace. The names of the Pulumi resources begin with prefix.
 func newPlatformSource(
-	ctx *pulumi.Context, config Config, prefix, name string, repository fluxcd.Git, receiver bool, rights *rights, opts []pulumi.ResourceOption,
+	ctx *pulumi.Context, config Config, prefix, name string, origin fluxcd.Origin, receiver bool, rights *rights, opts []pulumi.ResourceOption,
 ) (*fluxcd.Source, error) {
 	// Pulumi uninstalls Flux, and with it Flux's finalizers, before it deletes the namespace.
 	inside := rights.inside(PlatformNamespace, opts)
 	source, err := fluxcd.NewSource(ctx, prefix+"-source", &fluxcd.SourceArgs{
 		Namespace: pulumi.String(PlatformNamespace),
 		Name:      pulumi.String(name),
-		Origin:    repository,
+		Origin:    origin,
 		Interval:  pulumi.String(config.Interval),
 	}, inside...)
 	if err != nil || !receiver || !config.hasReceivers() {

@@ -19,7 +19,7 @@ func TestFluxHasMoreWorkersThanSyncs(t *testing.T) {
 		if err := run(engine); err != nil {
 			t.Fatal(err)
 		}
-		override, _ := pulumitest.Plain(t, engine.OfType("flux:index/fluxBootstrapGit:FluxBootstrapGit")[0].Inputs, "kustomizationOverride")
+		override, _ := pulumitest.Plain(t, engine.OfType("flux:index/bootstrapGit:BootstrapGit")[0].Inputs, "kustomizationOverride")
 		if text, _ := override.(string); !strings.Contains(text, "--concurrent="+want+"\n") {
 			t.Errorf("with %d accounts the controllers do not work on %s objects at a time", accounts, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -42,17 +43,59 @@ const (
 func (t Team) sourceProblems(at string) []error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
-	if t.Source != "" && t.Source != SourceGit && t.Source != SourceOCI {
-		refuse(".source %q must be %s or %s", t.Source, SourceGit, SourceOCI)
+	if t.Source != "" && !slices.Contains([]string{SourceGit, SourceOCI, SourceBucket}, t.Source) {
+		refuse(".source %q must be %s, %s or %s", t.Source, SourceGit, SourceOCI, SourceBucket)
+	}
+	if t.Bucket != nil && !t.Objects() {
+		refuse(".bucket needs source: %s", SourceBucket)
 	}
 	if _, err := semver.NewConstraint(t.Versions); t.Versions != "" && err != nil {
 		refuse(".versions %q is not a range of versions, such as 1.x or >=1.4.0", t.Versions)
 	}
-	if t.Artifacts() {
+	problems = append(problems, t.identityProblems(at)...)
+	switch {
+	case t.Artifacts():
 		return append(problems, t.artifactProblems(at)...)
+	case t.Objects():
+		return append(problems, t.bucketProblems(at)...)
 	}
 	return append(problems, t.repositoryProblems(at)...)
 }
+
+// Identity is the identity in a signature without a key, such as that of a job in continuous integration.
+type Identity struct {
+	// Issuer is the address of the issuer of the job's tokens, such as https://token.actions.githubusercontent.com. Required.
+	Issuer string `json:"issuer"`
+	// Subject is the whole subject of the certificate, such as the address of a workflow at a branch. Required.
+	Subject string `json:"subject"`
+}
+
+// identityProblems returns the problems of the field identity.
+func (t Team) identityProblems(at string) []error {
+	if t.Identity == nil {
+		return nil
+	}
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
+	if !t.Artifacts() {
+		refuse(".identity needs source: %s", SourceOCI)
+	}
+	if len(t.Publishers) > 0 {
+		refuse(" has identity and publishers: an artifact is signed by an identity or by a key: remove one of them")
+	}
+	for _, field := range []struct{ name, value string }{{"issuer", t.Identity.Issuer}, {"subject", t.Identity.Subject}} {
+		if field.value == "" || len(field.value) > longestIdentity || strings.ContainsFunc(field.value, unicode.IsSpace) {
+			refuse(".identity.%s %q is not the text in a certificate, without spaces and of at most %d characters", field.name, field.value, longestIdentity)
+		}
+	}
+	if !strings.HasPrefix(t.Identity.Issuer, "https://") {
+		refuse(".identity.issuer %q does not begin with https://", t.Identity.Issuer)
+	}
+	return problems
+}
+
+// longestIdentity bounds the fields of an identity, so that their patterns fit into a TenantPolicy.
+const longestIdentity = 240
 
 func (t Team) artifactProblems(at string) []error {
 	var problems []error

@@ -154,6 +154,7 @@ func (t Team) grantProblems(at string) []error {
 	if limit := t.RunLimit(); t.RunTimeout != "" && (limit < shortestRunTimeout || limit > longestRunTimeout) {
 		refuse(".runTimeout %q is not a duration from 1m to 1h, such as %s", t.RunTimeout, DefaultRunTimeout)
 	}
+	problems = append(problems, t.Approval.problems(at)...)
 	for i, source := range t.Sources {
 		if !isRepository(source) {
 			refuse(".sources[%d] is not the address of a repository without a login, such as https://git.example.com/shared.git", i)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -69,8 +68,10 @@ type Team struct {
 	Name string `json:"name"`
 	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch, or none with Versions.
 	Branch string `json:"branch,omitempty"`
-	// Source is the kind of the team's source: SourceGit or SourceOCI; empty means SourceGit.
+	// Source is the kind of the team's source: SourceGit, SourceOCI or SourceBucket; empty means SourceGit.
 	Source string `json:"source,omitempty"`
+	// Bucket is the team's bucket. SourceBucket requires it, and the others exclude it.
+	Bucket *Bucket `json:"bucket,omitempty"`
 	// Versions is the range of versions that Flux applies the highest of: of the team's artifacts, or of the tags of its Git
 	// repository. It excludes Branch. Empty means DefaultVersions for artifacts, and Branch for a Git repository.
 	Versions string `json:"versions,omitempty"`
@@ -80,6 +81,8 @@ type Team struct {
 	// Publishers are the public keys whose signatures Flux accepts. With SourceOCI they are keys in PEM, in addition to those in
 	// the configuration of layer 2. With SourceGit they are keys of OpenPGP or SSH, and need Verify.
 	Publishers []string `json:"publishers,omitempty"`
+	// Identity is the identity whose signatures Flux accepts with SourceOCI, in place of keys. It excludes Publishers.
+	Identity *Identity `json:"identity,omitempty"`
 	// RecurseSubmodules makes Flux fetch the submodules of the team's Git repository, too. It excludes Versions.
 	RecurseSubmodules bool `json:"recurseSubmodules,omitempty"`
 	// Path is the folder of the team's repository, or of its artifact, that Flux applies; empty means DefaultPath.
@@ -92,6 +95,8 @@ type Team struct {
 	// RunTimeout limits a run of the team's Stacks, as a Go duration from 1m to 1h; empty means DefaultRunTimeout. The
 	// embedded operator stops a longer run gracefully.
 	RunTimeout string `json:"runTimeout,omitempty"`
+	// Approval says which changes of the team's Stacks wait for an approval, and who may give it.
+	Approval Approval `json:"approval,omitzero"`
 	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to the team's own.
 	Sources []string `json:"sources,omitempty"`
 	// May lists the permissions of the team's account; empty means DefaultMay.
@@ -175,6 +180,9 @@ func (t *Team) setDefaults() {
 	if t.Versions == "" && t.Artifacts() {
 		t.Versions = DefaultVersions
 	}
+	if t.Bucket != nil {
+		t.Bucket.setDefaults()
+	}
 	if t.Path == "" {
 		t.Path = DefaultPath
 	}
@@ -197,10 +205,16 @@ func (f *File) problems() []error {
 	if f.Kind != Kind {
 		problems = append(problems, fmt.Errorf("kind is %q: it must be %q", f.Kind, Kind))
 	}
-	first := map[string]int{}
+	first, buckets := map[string]int{}, map[string]int{}
 	for i, team := range f.Teams {
 		at := fmt.Sprintf("teams[%d]", i)
 		problems = append(problems, team.problems(at)...)
+		if team.Bucket != nil {
+			if earlier, found := buckets[team.Bucket.Name]; found {
+				problems = append(problems, fmt.Errorf("%s.bucket.name %q is taken by teams[%d]: each team could read what the other deploys", at, team.Bucket.Name, earlier))
+			}
+			buckets[team.Bucket.Name] = i
+		}
 		if team.Name == "" {
 			continue
 		}
@@ -211,34 +225,4 @@ func (f *File) problems() []error {
 		first[team.Name] = i
 	}
 	return append(problems, f.offerProblems()...)
-}
-
-func (t Team) problems(at string) []error {
-	var problems []error
-	switch reason, isReserved := reserved[t.Name]; {
-	case t.Name == "":
-		problems = append(problems, fmt.Errorf("%s.name is missing", at))
-	case isReserved:
-		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
-	case strings.HasPrefix(t.Name, reservedPrefix):
-		problems = append(problems, fmt.Errorf("%s.name %q is reserved: the names of Cloud SQL's own database users begin with %s", at, t.Name, reservedPrefix))
-	case strings.HasPrefix(t.Name, catalogueTeams):
-		problems = append(problems, fmt.Errorf("%s.name %q is reserved: the names of the teams that the catalogue's orders run as begin with %s", at, t.Name, catalogueTeams))
-	case strings.HasSuffix(t.Name, readerSuffix):
-		problems = append(problems, fmt.Errorf("%s.name %q is reserved: it is the Git account that reads the repository of team %s",
-			at, t.Name, strings.TrimSuffix(t.Name, readerSuffix)))
-	case len(t.Name) > maxName:
-		problems = append(problems, fmt.Errorf("%s.name %q has %d characters: at most %d fit into the ID of a Google account",
-			at, t.Name, len(t.Name), maxName))
-	case !namePattern.MatchString(t.Name):
-		problems = append(problems, fmt.Errorf("%s.name %q must be lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen",
-			at, t.Name))
-	}
-	if t.Branch != "" && (!branchPattern.MatchString(t.Branch) || strings.Contains(t.Branch, "..")) {
-		problems = append(problems, fmt.Errorf("%s.branch %q is not the name of a branch", at, t.Branch))
-	}
-	if t.Path != "" && !insideRepository(t.Path) {
-		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
-	}
-	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at))
 }

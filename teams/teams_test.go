@@ -41,6 +41,7 @@ func TestDecodeAccepts(t *testing.T) {
   allow: [gcp:sql/*, "random:*", kubernetes:core/v1:Secret, gcp:sql:User]
   quota: {cpu: "2", memory: 4Gi, memoryLimit: 8Gi, pods: "20", storage: 10Gi, volumes: "3"}
   runTimeout: 1h
+  approval: {when: always, by: [alice@example.com, "group:dbas@example.com", team]}
   sources: [https://git.example.com/shared.git, oci://registry.example.com/charts]
   may: [workloads]
   accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
@@ -50,6 +51,7 @@ func TestDecodeAccepts(t *testing.T) {
 				Allow:      []string{"gcp:sql/*", "random:*", "kubernetes:core/v1:Secret", "gcp:sql:User"},
 				Quota:      teams.Quota{CPU: "2", Memory: "4Gi", MemoryLimit: "8Gi", Pods: "20", Storage: "10Gi", Volumes: "3"},
 				RunTimeout: "1h",
+				Approval:   teams.Approval{When: "always", By: []string{"alice@example.com", "group:dbas@example.com", "team"}},
 				Sources:    []string{"https://git.example.com/shared.git", "oci://registry.example.com/charts"},
 				May:        []string{"workloads"}, Accounts: []teams.Account{{Name: "infra", May: []string{"sources", "stacks"}, Path: "./infra"}},
 			}},
@@ -115,6 +117,14 @@ func TestDecodeRefuses(t *testing.T) {
 		"times that are none": {
 			header + "teams: [{name: web, runTimeout: '15'}, {name: shop, runTimeout: 59s}, {name: lab, runTimeout: 61m}, {name: ci, runTimeout: -5m}]",
 			[]string{`teams[0].runTimeout "15"`, `teams[1].runTimeout "59s" is not a duration from 1m to 1h, such as 15m`, `teams[2].runTimeout "61m"`, `teams[3].runTimeout "-5m"`},
+		},
+		"approvals that are none": {
+			header + "teams: [{name: web, approval: {when: sometimes, by: ['', 'group:', 'a b', 'system:serviceaccount:team-web:web', 'group:system:authenticated', bob, bob], size: 3}}]",
+			[]string{
+				`teams[0].approval.when is "sometimes": it must be data, always or never`, `approval.by[0] ""`, `by[1] "group:"`, `by[2] "a b"`,
+				`by[3] "system:serviceaccount:team-web:web" is a name of Kubernetes' own: name people; team stands for the team's accounts`,
+				`by[4] "group:system:authenticated"`, `by[6] "bob" is given twice`, `unknown field "teams[0].approval.size"`,
+			},
 		},
 		"sources that are none": {
 			header + "teams: [{name: web, sources: [../x, 'https://u:canary@host/x.git', 'https://host/*']}]",
@@ -197,5 +207,18 @@ func TestTheRepositorysOwnFileIsValid(t *testing.T) {
 	}
 	if team := file.Teams[0]; team.Namespace() != "team-web" || team.ServiceAccount() != "web" || team.GoogleAccountID() != "team-web" {
 		t.Errorf("names of team web are %s, %s, %s", team.Namespace(), team.ServiceAccount(), team.GoogleAccountID())
+	}
+}
+
+func TestAnApprovalNamesUsersGroupsAndTheTeam(t *testing.T) {
+	a := teams.Approval{By: []string{"alice@example.com", "group:dbas", "team", "bob"}}
+	if got := a.Users(); !reflect.DeepEqual(got, []string{"alice@example.com", "bob"}) {
+		t.Errorf("users %q", got)
+	}
+	if got := a.Groups(); !reflect.DeepEqual(got, []string{"dbas"}) || !a.Team() || !a.Set() {
+		t.Errorf("groups %q, the team's accounts: %t", got, a.Team())
+	}
+	if none := (teams.Approval{}); none.Set() || none.Team() || len(none.Users())+len(none.Groups()) > 0 {
+		t.Error("no approval is an approval")
 	}
 }

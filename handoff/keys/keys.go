@@ -5,6 +5,10 @@ package keys
 // TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
 const TenantName = "strata-context"
 
+// PlanName is the name of the Secret in the operator's namespace that holds the Google account with which the operator answers the
+// look-ups of plans, under the keys GoogleCredentials and GoogleProject.
+const PlanName = "strata-plan"
+
 // Keys of the Secret: environment variables of a team's Stacks.
 const (
 	BackendURL        = "PULUMI_BACKEND_URL"

@@ -55,12 +55,7 @@ func sign(key *signing.Key, repository string, digest v1.Hash) (v1.Image, error)
 // attest returns an image with the provenance of a digest: a statement of in-toto with a predicate of SLSA, in a signed
 // envelope.
 func attest(key *signing.Key, repository string, digest v1.Hash, predicate any) (v1.Image, error) {
-	statement, err := json.Marshal(map[string]any{
-		"_type":         "https://in-toto.io/Statement/v1",
-		"subject":       []any{map[string]any{"name": repository, "digest": map[string]string{digest.Algorithm: digest.Hex}}},
-		"predicateType": provenanceType,
-		"predicate":     predicate,
-	})
+	statement, err := statementOf(repository, digest, predicate)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +75,16 @@ func attest(key *signing.Key, repository string, digest v1.Hash, predicate any) 
 		Layer:       static.NewLayer(envelope, envelopeType),
 		Annotations: map[string]string{signatureAnnotation: "", predicateAnnotation: provenanceType},
 	}, nil)
+}
+
+// statementOf returns a statement of in-toto about a digest.
+func statementOf(repository string, digest v1.Hash, predicate any) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"_type":         "https://in-toto.io/Statement/v1",
+		"subject":       []any{map[string]any{"name": repository, "digest": map[string]string{digest.Algorithm: digest.Hex}}},
+		"predicateType": provenanceType,
+		"predicate":     predicate,
+	})
 }
 
 // preAuthentication returns the bytes that DSSE signs: the type and the payload, each with its length.

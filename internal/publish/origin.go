@@ -20,8 +20,8 @@ type Origin struct {
 	Source string `json:"source,omitempty"`
 }
 
-// originOf asks Git for the origin of a folder. A folder in no repository has none.
-func originOf(ctx context.Context, dir string) Origin {
+// originOf asks Git for the origin of folders below dir. Without a repository, or with changes in one of the folders, there is none.
+func originOf(ctx context.Context, dir string, folders []string) Origin {
 	git := func(args ...string) string {
 		// These settings keep the configuration of the repository from starting programs.
 		command := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
@@ -34,7 +34,7 @@ func originOf(ctx context.Context, dir string) Origin {
 	}
 	commit, tree := git("rev-parse", "--verify", "HEAD"), git("rev-parse", "--verify", "HEAD:./")
 	// A folder that Git ignores in part may contain files that are in no commit.
-	if commit == "" || tree == "" || git("status", "--porcelain", "--ignored", "--untracked-files=all", "--", ".") != "" {
+	if commit == "" || tree == "" || git(append([]string{"status", "--porcelain", "--ignored", "--untracked-files=all", "--"}, folders...)...) != "" {
 		return Origin{}
 	}
 	return Origin{Commit: commit, Tree: tree, Source: withoutLogin(git("remote", "get-url", "origin"))}

@@ -11,20 +11,22 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/strata-platform/strata/internal/publish/keyless"
 	"github.com/strata-platform/strata/internal/signing"
 )
 
-// Options describe a publication. Dir, Repository and Key are required.
+// Options describe a publication. Dir and Repository are required, and either Key or Keyless.
 type Options struct {
 	// Dir is the folder with the tree.
 	Dir string
+	// Folders are the folders of the tree that the artifact contains, with slashes; none means all.
+	Folders []string
 	// Repository is the repository in the registry, such as "registry.example.com/team-web/deploy".
 	Repository string
 	// Insecure uses HTTP.
@@ -36,6 +38,8 @@ type Options struct {
 	Version string
 	// Key signs.
 	Key *signing.Key
+	// Keyless signs by an identity.
+	Keyless *keyless.Signer
 }
 
 // Result describes a published artifact.
@@ -46,10 +50,12 @@ type Result struct {
 	Digest    string `json:"digest"`
 	// Published is false if the repository contained the artifact already.
 	Published bool `json:"published"`
-	// Key is the fingerprint of the public key.
-	Key    string `json:"key"`
-	Origin Origin `json:"origin"`
-	Files  int    `json:"files"`
+	// Key is the fingerprint of the public key; empty if an identity has signed.
+	Key string `json:"key"`
+	// Identity is the identity that has signed; nil if a key has signed, or if the repository contained the artifact already.
+	Identity *keyless.Identity `json:"identity,omitempty"`
+	Origin   Origin            `json:"origin"`
+	Files    int               `json:"files"`
 }
 
 // first is the first version that Publish chooses.
@@ -86,7 +92,11 @@ type publication struct {
 }
 
 func (p publication) run(ctx context.Context) (Result, error) {
-	files, err := read(p.Dir)
+	folders := p.Folders
+	if len(folders) == 0 {
+		folders = []string{"."}
+	}
+	files, err := read(p.Dir, folders)
 	if err != nil {
 		return Result{}, err
 	}
@@ -94,7 +104,7 @@ func (p publication) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	origin := originOf(ctx, p.Dir)
+	origin := originOf(ctx, p.Dir, folders)
 	version, existing, err := p.choose(layer, origin)
 	if err != nil {
 		return Result{}, err
@@ -110,87 +120,29 @@ func (p publication) run(ctx context.Context) (Result, error) {
 	if existing != (v1.Hash{}) && existing != digest {
 		return Result{}, fmt.Errorf("version %s exists with other content, and Flux refuses a version that changes: publish a higher version", version)
 	}
-	if err := p.push(made, digest, version, origin); err != nil {
+	result := Result{
+		Reference: p.repository.Name() + ":" + version + "@" + digest.String(), Version: version, Digest: digest.String(),
+		Published: existing == v1.Hash{}, Origin: origin, Files: len(files),
+	}
+	if p.Keyless == nil {
+		if result.Key, err = p.Key.Fingerprint(); err != nil {
+			return Result{}, err
+		}
+		return result, p.push(made, digest, version, origin)
+	}
+	if !result.Published {
+		// The tag is pushed last, so the artifact has its bundle. Each further one would be an entry in a public log.
+		return result, nil
+	}
+	if err := remote.Write(p.repository.Digest(digest.String()), made, p.remote...); err != nil {
 		return Result{}, err
 	}
-	fingerprint, err := p.Key.Fingerprint()
-	return Result{
-		Reference: p.repository.Name() + ":" + version + "@" + digest.String(), Version: version, Digest: digest.String(),
-		Published: existing == v1.Hash{}, Key: fingerprint, Origin: origin, Files: len(files),
-	}, err
-}
-
-// choose returns the version of the artifact, and the digest of that version if the repository contains it.
-func (p publication) choose(layer []byte, origin Origin) (version string, existing v1.Hash, err error) {
-	if p.Version != "" {
-		if parse(p.Version) == nil {
-			return "", v1.Hash{}, fmt.Errorf("the version %q is not one such as 1.4.0: three numbers of at most six digits", p.Version)
-		}
-		existing, err := p.digest(p.Version)
-		return p.Version, existing, err
-	}
-	highest, err := p.highest()
+	by, err := p.pushBundle(ctx, made, digest, provenance(version, origin))
 	if err != nil {
-		return "", v1.Hash{}, err
+		return Result{}, err
 	}
-	if highest == nil {
-		return first, v1.Hash{}, nil
-	}
-	existing, err = p.digest(highest.Original())
-	if err != nil {
-		return "", v1.Hash{}, err
-	}
-	same, err := artifact(layer, highest.Original(), origin.revision())
-	if err != nil {
-		return "", v1.Hash{}, err
-	}
-	if digest, err := same.Digest(); err != nil || digest == existing {
-		return highest.Original(), existing, err
-	}
-	return highest.IncPatch().String(), v1.Hash{}, nil
-}
-
-// highest returns the highest version in the repository, or nil. Tags that are no versions, such as those of signatures, do not
-// count.
-func (p publication) highest() (*semver.Version, error) {
-	tags, err := remote.List(p.repository, p.remote...)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var highest *semver.Version
-	for _, tag := range tags {
-		if version := parse(tag); version != nil && (highest == nil || version.GreaterThan(highest)) {
-			highest = version
-		}
-	}
-	return highest, nil
-}
-
-// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million. 0.0.0 stands
-// for no version there.
-func parse(text string) *semver.Version {
-	version, err := semver.StrictNewVersion(text)
-	const million = 1_000_000
-	if err != nil || text == "0.0.0" || version.Prerelease() != "" || version.Metadata() != "" ||
-		version.Major() >= million || version.Minor() >= million || version.Patch() >= million {
-		return nil
-	}
-	return version
-}
-
-// digest returns the digest of a tag, or a zero one if the repository does not contain the tag.
-func (p publication) digest(tag string) (v1.Hash, error) {
-	found, err := remote.Head(p.repository.Tag(tag), p.remote...)
-	if missing(err) {
-		return v1.Hash{}, nil
-	}
-	if err != nil {
-		return v1.Hash{}, err
-	}
-	return found.Digest, nil
+	result.Identity = &by
+	return result, remote.Write(p.repository.Tag(version), made, p.remote...)
 }
 
 // push pushes the artifact, its signature and its provenance, and then the tag.

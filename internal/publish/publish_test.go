@@ -187,6 +187,22 @@ func TestAnIgnoredCredentialIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestOnlyTheGivenFoldersArePublished(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"sync/a.yaml": "a", "sync/b.txt": "b", "sync/.sourceignore": "*.txt\n", "catalogue/c.yaml": "c", "catalogue/d.log": "d", "other/e.yaml": "e",
+		"other/id_rsa": "secret", ".sourceignore": "*.log\n",
+	})
+	o := options(t, dir)
+	o.Folders = []string{"sync", "catalogue"}
+	if result := mustPublish(t, o); result.Files != 3 {
+		t.Errorf("the artifact has %d files, want sync/.sourceignore, sync/a.yaml and catalogue/c.yaml", result.Files)
+	}
+	o.Folders = []string{"sync", "nowhere"}
+	if _, err := Publish(t.Context(), o); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("a folder that does not exist: %v", err)
+	}
+}
+
 func TestVersions(t *testing.T) {
 	o := options(t, tree(t, map[string]string{"a.yaml": "1"}))
 	publish := func(content, version string) (Result, error) {

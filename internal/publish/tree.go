@@ -30,12 +30,23 @@ type file struct {
 	content []byte
 }
 
-// read returns the files of a folder that Flux would use, sorted by name: without .git, the files that .sourceignore lists, and
-// those that Flux leaves out of each artifact. It returns an error for content that Flux would drop, and for credentials.
-func read(dir string) ([]file, error) {
-	patterns, err := sourceignore.LoadIgnorePatterns(dir, nil)
+// read returns the files of folders below dir that Flux would use, sorted by name: without .git, the files that .sourceignore lists,
+// and those that Flux leaves out of each artifact. It returns an error for content that Flux would drop, and for credentials.
+func read(dir string, folders []string) ([]file, error) {
+	patterns, err := sourceignore.ReadIgnoreFile(filepath.Join(dir, sourceignore.IgnoreFile), nil)
 	if err != nil {
 		return nil, err
+	}
+	for _, folder := range folders {
+		var domain []string
+		if folder != "." {
+			domain = strings.Split(folder, "/")
+		}
+		below, err := sourceignore.LoadIgnorePatterns(filepath.Join(dir, filepath.FromSlash(folder)), domain)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, below...)
 	}
 	r := reader{ignored: sourceignore.NewDefaultMatcher(patterns, nil)}
 	// An os.Root opens no file outside of the folder, even if the folder changes meanwhile.
@@ -43,8 +54,10 @@ func read(dir string) ([]file, error) {
 		return nil, err
 	}
 	defer r.root.Close()
-	if err := fs.WalkDir(r.root.FS(), ".", r.visit); err != nil {
-		return nil, err
+	for _, folder := range folders {
+		if err := fs.WalkDir(r.root.FS(), folder, r.visit); err != nil {
+			return nil, err
+		}
 	}
 	if len(r.files) == 0 {
 		return nil, errors.New("it contains no files, or .sourceignore lists all")

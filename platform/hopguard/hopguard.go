@@ -24,8 +24,8 @@ const ofAccount = `request.userInfo.username.startsWith('system:serviceaccount:'
 // expires.
 const isToken = `dyn(object) != null && dyn(object).?type.orValue('') == 'kubernetes.io/service-account-token'`
 
-// isPublisher is true for the Secret with the keys of publishers, also where the hop has created none.
-const isPublisher = `request.resource.resource == 'secrets' && request.name == '` + hop.PublisherSecret + `'`
+// isPublisher is true for the Secrets with the keys of publishers and with the trusted root, also where the hop has created none.
+const isPublisher = `request.resource.resource == 'secrets' && request.name in ['` + hop.PublisherSecret + `', '` + hop.TrustedRootSecret + `']`
 
 // New makes the API server refuse changes of the hop's objects by the team's accounts. A team may write Secrets and
 // ConfigMaps of its own, and RBAC cannot exclude single names: a create request has no name to match yet, and RBAC has no
@@ -59,7 +59,7 @@ func New(ctx *pulumi.Context, metadata *metav1.ObjectMetaArgs, contact string, o
 				},
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + isPublisher + ")"),
-					Message:    pulumi.String("the Secret " + hop.PublisherSecret + " decides whose signatures Flux trusts: accounts of the team may not create one; ask " + contact),
+					Message:    pulumi.String("the Secrets " + hop.PublisherSecret + " and " + hop.TrustedRootSecret + " decide whose signatures Flux trusts: accounts of the team may not create one; ask " + contact),
 					Reason:     pulumi.String("Forbidden"),
 				},
 				&admissionv1.ValidationArgs{

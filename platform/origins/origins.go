@@ -2,7 +2,7 @@
 package origins
 
 import (
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/teams"
@@ -33,6 +32,8 @@ type Artifacts struct {
 	Keys        map[string]string
 	Credentials map[string]Credentials
 	TeamsFile   string
+	// TrustedRoot is that of platform.Config.ArtifactTrustedRoot.
+	TrustedRoot string
 }
 
 // ociScheme begins the address of a repository in a registry.
@@ -42,13 +43,15 @@ const ociScheme = "oci://"
 func (a Artifacts) Problems() []string {
 	var problems []string
 	if a.URL != "" {
-		host, path, _ := strings.Cut(strings.TrimPrefix(a.URL, ociScheme), "/")
-		if !strings.HasPrefix(a.URL, ociScheme) || host == "" || path == "" || strings.ContainsAny(a.URL, "@ ") {
+		if !isRepository(a.URL) {
 			problems = append(problems, "artifactUrl is not the address of a repository without a tag and a login, such as oci://registry.example.com/team-{team}/deploy")
 		}
 		if !strings.Contains(a.URL, TeamPlaceholder) {
 			problems = append(problems, fmt.Sprintf("artifactUrl does not contain %s: teams would share a repository", TeamPlaceholder))
 		}
+	}
+	if a.TrustedRoot != "" && !json.Valid([]byte(a.TrustedRoot)) {
+		problems = append(problems, "artifactTrustedRoot is not the content of a trusted_root.json")
 	}
 	for _, team := range slices.Sorted(maps.Keys(a.Credentials)) {
 		if login := a.Credentials[team]; login.Username == "" || login.Password == "" {
@@ -56,6 +59,13 @@ func (a Artifacts) Problems() []string {
 		}
 	}
 	return problems
+}
+
+// isRepository reports whether an address is that of a repository in a registry, without a tag and a login.
+func isRepository(address string) bool {
+	rest, isOCI := strings.CutPrefix(address, ociScheme)
+	host, path, _ := strings.Cut(rest, "/")
+	return isOCI && host != "" && path != "" && !strings.ContainsAny(path, ":@ ") && !strings.ContainsAny(host, "@ ")
 }
 
 // Of returns the artifacts of a team, or nil if Flux applies the team's Git repository.
@@ -66,17 +76,20 @@ func (a Artifacts) Of(team teams.Team) (*hop.Artifact, error) {
 	if a.URL == "" {
 		return nil, fmt.Errorf("team %s has source: %s in %s, and the setting artifactUrl is empty: set it to the registry's address", team.Name, team.Source, a.TeamsFile)
 	}
-	keys := map[string]string{}
-	if key := a.Keys[team.Name]; key != "" {
-		keys["strata.pub"] = key
-	}
-	maps.Copy(keys, publicKeys(team.Publishers))
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("team %s has source: %s in %s, and no public key: list one in publishers", team.Name, team.Source, a.TeamsFile)
-	}
 	made := &hop.Artifact{
 		URL:      pulumi.String(strings.ReplaceAll(a.URL, TeamPlaceholder, team.Name)),
-		Versions: pulumi.String(team.Versions), Keys: keys, Insecure: a.Insecure,
+		Versions: pulumi.String(team.Versions), Insecure: a.Insecure,
+	}
+	if by := team.Identity; by != nil {
+		made.Identity = &hop.Identity{Issuer: by.Issuer, Subject: by.Subject, TrustedRoot: a.TrustedRoot}
+	} else {
+		made.Keys = publicKeys(team.Publishers)
+		if key := a.Keys[team.Name]; key != "" {
+			made.Keys["strata.pub"] = key
+		}
+		if len(made.Keys) == 0 {
+			return nil, fmt.Errorf("team %s has source: %s in %s, and neither a public key nor an identity: list a key in publishers", team.Name, team.Source, a.TeamsFile)
+		}
 	}
 	if login, private := a.Credentials[team.Name]; private {
 		made.Username, made.Password = pulumi.String(login.Username), login.Password.Input()
@@ -99,36 +112,4 @@ func Verification(team teams.Team) *hop.Verification {
 		return nil
 	}
 	return &hop.Verification{Mode: team.Verify, Keys: publicKeys(team.Publishers)}
-}
-
-// Publishers are the public keys, of OpenPGP or SSH, that sign the commits of the platform repository. Without any, the commits
-// need no signatures.
-type Publishers []string
-
-// Problems returns the problems of a setting with the given name.
-func (p Publishers) Problems(setting string) []string {
-	var problems []string
-	for i, key := range p {
-		if suffix := teams.KeySuffix(key); suffix != ".asc" && suffix != ".sshpub" {
-			problems = append(problems, fmt.Sprintf("%s[%d] is neither a public key of OpenPGP, as `gpg --armor --export` prints it, nor one of SSH", setting, i))
-		}
-	}
-	return problems
-}
-
-// Hop returns the signatures that a hop from the platform repository needs, nil if it needs none.
-func (p Publishers) Hop() *hop.Verification {
-	if len(p) == 0 {
-		return nil
-	}
-	return &hop.Verification{Mode: fluxcd.VerifyCommit, Keys: publicKeys(p)}
-}
-
-// Secret returns the data of a Secret with the keys. Flux would keep trusting a key that has been removed from stringData.
-func (p Publishers) Secret() pulumi.StringMap {
-	data := pulumi.StringMap{}
-	for name, key := range publicKeys(p) {
-		data[name] = pulumi.String(base64.StdEncoding.EncodeToString([]byte(key)))
-	}
-	return data
 }

@@ -38,11 +38,13 @@ type site struct {
 	*clustertest.Cluster
 	host string
 	key  *signing.Key
+	// env are variables of source-controller, in addition to those of start.
+	env []string
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T, env ...string) *site {
 	t.Helper()
-	s := &site{Cluster: clustertest.Start(t)}
+	s := &site{Cluster: clustertest.Start(t), env: env}
 	kept, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +106,10 @@ func (s *site) start(t *testing.T, dir string) (stop func()) {
 			"--metrics-addr=0", "--health-addr=127.0.0.1:0", "--enable-leader-election=false", "--log-encoding=json", "--events-addr=",
 			"--storage-addr=" + address, "--storage-adv-addr=" + address, "--storage-path=" + dir,
 		},
-		Env: []string{
+		Env: append([]string{
 			"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=flux-system", "TMPDIR=" + dir, "HOME=" + dir, "PATH=" + os.Getenv("PATH"),
 			"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=127.0.0.1",
-		},
+		}, s.env...),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,82 @@
+package publish
+
+import (
+	"fmt"
+
+	"github.com/Masterminds/semver/v3"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// choose returns the version of the artifact, and the digest of that version if the repository contains it.
+func (p publication) choose(layer []byte, origin Origin) (version string, existing v1.Hash, err error) {
+	if p.Version != "" {
+		if parse(p.Version) == nil {
+			return "", v1.Hash{}, fmt.Errorf("the version %q is not one such as 1.4.0: three numbers of at most six digits", p.Version)
+		}
+		existing, err := p.digest(p.Version)
+		return p.Version, existing, err
+	}
+	highest, err := p.highest()
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	if highest == nil {
+		return first, v1.Hash{}, nil
+	}
+	existing, err = p.digest(highest.Original())
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	same, err := artifact(layer, highest.Original(), origin.revision())
+	if err != nil {
+		return "", v1.Hash{}, err
+	}
+	if digest, err := same.Digest(); err != nil || digest == existing {
+		return highest.Original(), existing, err
+	}
+	return highest.IncPatch().String(), v1.Hash{}, nil
+}
+
+// highest returns the highest version in the repository, or nil. Tags that are no versions, such as those of signatures, do not
+// count.
+func (p publication) highest() (*semver.Version, error) {
+	tags, err := remote.List(p.repository, p.remote...)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var highest *semver.Version
+	for _, tag := range tags {
+		if version := parse(tag); version != nil && (highest == nil || version.GreaterThan(highest)) {
+			highest = version
+		}
+	}
+	return highest, nil
+}
+
+// parse returns a version in the form that the policy strata-versions compares, or nil: three numbers below a million. 0.0.0 stands
+// for no version there.
+func parse(text string) *semver.Version {
+	version, err := semver.StrictNewVersion(text)
+	const million = 1_000_000
+	if err != nil || text == "0.0.0" || version.Prerelease() != "" || version.Metadata() != "" ||
+		version.Major() >= million || version.Minor() >= million || version.Patch() >= million {
+		return nil
+	}
+	return version
+}
+
+// digest returns the digest of a tag, or a zero one if the repository does not contain the tag.
+func (p publication) digest(tag string) (v1.Hash, error) {
+	found, err := remote.Head(p.repository.Tag(tag), p.remote...)
+	if missing(err) {
+		return v1.Hash{}, nil
+	}
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	return found.Digest, nil
+}
