@@ -23,6 +23,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/hop/stackdefaults"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -75,7 +76,7 @@ func madeByHop(t *testing.T) *pulumitest.Engine {
 		if _, err := hop.NewPolicyKind(ctx, "policies"); err != nil {
 			return err
 		}
-		if _, err := hop.NewStackDefaults(ctx, "stack-defaults"); err != nil {
+		if _, err := stackdefaults.New(ctx, "stack-defaults"); err != nil {
 			return err
 		}
 		_, err := hop.NewHop(ctx, "web", &hop.HopArgs{

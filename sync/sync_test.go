@@ -4,6 +4,7 @@ package sync_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/platform"
+	layer3 "github.com/strata-platform/strata/sync"
 )
 
 const root = ".."
@@ -34,8 +36,14 @@ func build(t *testing.T, folder string) resmap.ResMap {
 // syncs returns the Kustomizations in the entry point of a target.
 func syncs(t *testing.T, target string) []kustomizev1.Kustomization {
 	t.Helper()
+	return decoded(t, target, build(t, "sync/clusters/"+target))
+}
+
+// decoded returns the Kustomizations among objects.
+func decoded(t *testing.T, target string, built resmap.ResMap) []kustomizev1.Kustomization {
+	t.Helper()
 	var all []kustomizev1.Kustomization
-	for _, object := range build(t, "sync/clusters/"+target).Resources() {
+	for _, object := range built.Resources() {
 		if object.GetKind() != kustomizev1.KustomizationKind {
 			continue
 		}
@@ -89,6 +97,39 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 				t.Errorf("syncs are %v, want %v", names, want)
 			}
 		})
+	}
+}
+
+// TestTheComponentForArtifactsChangesTheKindOfThePlatformsSource adds the component to each entry point, as layer 2 does.
+func TestTheComponentForArtifactsChangesTheKindOfThePlatformsSource(t *testing.T) {
+	for _, target := range []string{"local", "gke", "local-upstream"} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, layer3.Files); err != nil {
+			t.Fatal(err)
+		}
+		content := "resources: [../" + target + "]\ncomponents: [../artifact]\n"
+		above := filepath.Join(dir, "clusters", "above")
+		if err := errors.Join(os.Mkdir(above, 0o700), os.WriteFile(filepath.Join(above, "kustomization.yaml"), []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), above)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := 0
+		for _, sync := range decoded(t, target, built) {
+			want := "GitRepository"
+			if !isUpstreams(sync) {
+				want = "OCIRepository"
+				changed++
+			}
+			if sync.Spec.SourceRef.Kind != want {
+				t.Errorf("target %s: %s takes %s, want the kind %s", target, sync.Name, sync.Spec.SourceRef.String(), want)
+			}
+		}
+		if changed < 2 {
+			t.Errorf("target %s: %d Kustomizations are changed", target, changed)
+		}
 	}
 }
 

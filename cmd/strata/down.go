@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,7 +82,7 @@ there.
 func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dryRun bool, o *cli.Output) error {
 	if !dryRun {
 		// Before the plan: reading the platform takes seconds, which are wasted if nobody can confirm.
-		if err := canAnswer(io); err != nil {
+		if err := options(io).CanAnswer(); err != nil {
 			return err
 		}
 	}
@@ -98,40 +94,5 @@ func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dry
 		return o.Print(io.out, render.NewPlan(plan), func() error { plan.Print(io.out); return nil })
 	}
 	plan.Print(io.err)
-	return confirm(ctx, io, "\nDestroy "+p.About().Place+" with its cluster and databases?")
-}
-
-// canAnswer returns an error if the standard input is not a terminal.
-func canAnswer(io streams) error {
-	if f, ok := io.in.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-			return usageError{errors.New("the standard input is not a terminal, so you cannot confirm: add --yes")}
-		}
-	}
-	return nil
-}
-
-// confirm asks a question on a terminal. Without a terminal it returns an error, because nobody could answer. An interrupt
-// counts as a no.
-func confirm(ctx context.Context, io streams, question string) error {
-	if err := canAnswer(io); err != nil {
-		return err
-	}
-	fmt.Fprintf(io.err, "%s [y/N] ", question)
-	// A read cannot be interrupted, so it runs beside the wait. The buffer lets the goroutine end after an interrupt.
-	yes := make(chan bool, 1)
-	go func() {
-		answer, err := bufio.NewReader(io.in).ReadString('\n')
-		answer = strings.ToLower(strings.TrimSpace(answer))
-		yes <- err == nil && (answer == "y" || answer == "yes")
-	}()
-	select {
-	case is := <-yes:
-		if is && ctx.Err() == nil {
-			return nil
-		}
-	case <-ctx.Done():
-		fmt.Fprintln(io.err)
-	}
-	return errors.New("not confirmed: nothing was changed")
+	return options(io).Confirm(ctx, "\nDestroy "+p.About().Place+" with its cluster and databases?")
 }

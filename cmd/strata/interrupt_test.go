@@ -21,7 +21,7 @@ func TestAnInterruptAnswersTheQuestionOfDown(t *testing.T) {
 		interrupt()
 		_, _ = io.Copy(io.Discard, asked)
 	}()
-	err := confirm(ctx, streams{in: terminal, out: io.Discard, err: question}, "Destroy it?")
+	err := options(streams{in: terminal, out: io.Discard, err: question}).Confirm(ctx, "Destroy it?")
 	if err == nil || err.Error() != "not confirmed: nothing was changed" {
 		t.Errorf("the error of the interrupted question is %v", err)
 	}

@@ -102,7 +102,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 				return err
 			}
 			if op.destructive && !yes && p.Made(args[0]) {
-				if err := confirm(command.Context(), io, "Destroy layer "+args[0]+"?"); err != nil {
+				if err := options(io).Confirm(command.Context(), "Destroy layer "+args[0]+"?"); err != nil {
 					return err
 				}
 			}

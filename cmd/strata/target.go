@@ -25,7 +25,7 @@ const (
 
 // target says where the layers run.
 type target struct {
-	name, environment, operator string
+	name, environment, operator, source string
 }
 
 // bind adds the flags to a command that may create a platform.
@@ -51,6 +51,9 @@ func (t *target) open() (*lifecycle.Platform, error) {
 		if t.operator != "" && t.operator != home.UpstreamOperator {
 			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
 		}
+		if t.source != "" {
+			return nil, usageError{errors.New("target gke: platformUrl in layer 2's configuration decides where Flux fetches the platform from: leave out --source")}
+		}
 		found, err := repository.Here()
 		if err != nil {
 			return nil, err
@@ -61,7 +64,7 @@ func (t *target) open() (*lifecycle.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lifecycle.New(p), p.UseOperator(t.operator)
+	return lifecycle.New(p), errors.Join(p.UseSource(t.source), p.UseOperator(t.operator))
 }
 
 // openLocal opens the local platform. It returns an error for any other target.

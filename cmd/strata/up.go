@@ -34,7 +34,8 @@ On the target local it
   1. checks the requirements of this machine, as strata doctor does
   2. builds the missing tools (about 20 minutes the first time; later runs use the cache)
   3. starts the emulated Google Cloud and the Git server
-  4. creates the repositories: fleet, platform (from this repository), and one for each team
+  4. creates the repositories: fleet, platform (from this repository), and one for each team; with --source oci, it also
+     publishes the platform, as strata publish --platform does
   5. runs layer 1, bootstrap: cluster, database instance, an identity for each team
   6. runs layer 2, platform: Flux, the platform account, a hop for each team
   7. waits for layers 3 and 4: the operator, and the teams' Stacks
@@ -67,7 +68,10 @@ and "simulated": [{"namespace", "name", "reason"}].`,
   STRATA_HOME=/tmp/second strata up
 
   # with the Pulumi Kubernetes Operator itself, in sandboxed pods
-  strata up --operator upstream`,
+  strata up --operator upstream
+
+  # with the platform itself as a signed artifact
+  strata up --source oci`,
 		Args: arguments(positional.None),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := t.open()
@@ -110,6 +114,9 @@ and "simulated": [{"namespace", "name", "reason"}].`,
 	command.Flags().StringVar(&t.operator, "operator", "",
 		"operator that runs the Stacks of a new home: embedded (the default), or upstream for the Pulumi Kubernetes Operator in pods")
 	complete.Flag(command, "operator", complete.Values(home.EmbeddedOperator, home.UpstreamOperator))
+	command.Flags().StringVar(&t.source, "source", "",
+		"where Flux fetches the platform from: git for the Git repository, or oci for signed artifacts in the registry; empty means as before, at first git")
+	complete.Flag(command, "source", complete.Values(home.GitSource, home.OCISource))
 	command.Flags().Var(&waitFor, "wait", "what to wait for: platform, or all for the platform and the teams")
 	complete.Flag(command, "wait", complete.Values("platform", "all"))
 	o.Bind(command)

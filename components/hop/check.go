@@ -43,6 +43,9 @@ func (a *HopArgs) check() error {
 	if a.PlanRole == administrator {
 		problems = append(problems, administratorProblem("the account "+PlanAccount))
 	}
+	if a.Approvers.Role == administrator {
+		problems = append(problems, administratorProblem("an approver"))
+	}
 	problems = append(problems, accountProblems("the account", Account{Name: a.Account, Roles: a.Roles})...)
 	problems = append(problems, a.furtherAccountProblems()...)
 	problems = append(problems, a.limitProblems()...)

@@ -64,6 +64,8 @@ type HopArgs struct {
 	// PlanRole is the ClusterRole, in Namespace, of the account PlanAccount, which NewHop creates for it; not cluster-admin.
 	// Empty means no such account.
 	PlanRole string
+	// Approvers are those who may approve what the team's Stacks wait for, besides the administrators of the cluster.
+	Approvers Approvers
 	// Source is the team's repository. Required.
 	Source Source
 	// Quota limits the resources of the namespace, by the resource names of a ResourceQuota. Its values override those of
@@ -97,6 +99,16 @@ type Operator struct {
 	Workspaces bool
 }
 
+// Approvers are those who have a role in the team's namespace, to approve what the team's Stacks wait for.
+type Approvers struct {
+	// Role is their ClusterRole; not cluster-admin. Required if there are any approvers.
+	Role string
+	// Users and Groups are the names by which the API server knows them.
+	Users, Groups []string
+	// Accounts says that the accounts of HopArgs may approve, too. Then whoever writes the team's repository can.
+	Accounts bool
+}
+
 // Account is an additional account in a team's namespace.
 type Account struct {
 	// Name is the name of the account and of its sync. Required; neither HopArgs.Account nor "default".
@@ -105,37 +117,6 @@ type Account struct {
 	Roles []string
 	// Path is the folder of the team's repository that Flux applies under the account; empty means none.
 	Path string
-}
-
-// Source is a team's repository.
-type Source struct {
-	// URL is the repository's address. Required.
-	URL pulumi.StringInput
-	// Branch is the branch that Flux applies. Required, unless Versions is given.
-	Branch pulumi.StringInput
-	// Versions is the range of tags that Flux applies the highest of. It excludes Branch.
-	Versions pulumi.StringInput
-	// Verify demands signatures of the repository's commits or tags; nil means none.
-	Verify *Verification
-	// RecurseSubmodules also fetches the repository's submodules. It excludes Versions.
-	RecurseSubmodules bool
-	// Commit is the commit of Branch that Flux applies; nil means the latest.
-	Commit pulumi.StringInput
-	// Artifact makes Flux apply signed artifacts from a registry instead of the repository; nil means the repository.
-	Artifact *Artifact
-	// Path is the folder that Flux applies. Required.
-	Path pulumi.StringInput
-	// Folders are the folders of the repository that Flux fetches; none means all.
-	Folders []string
-	// Interval is the polling interval of the repository; nil means every minute.
-	Interval pulumi.StringInput
-	// Username and Password are credentials that read a private repository; both are nil for a public repository. Pulumi
-	// keeps Password as a secret. Both end up in the team's namespace, where the team can read them: never give
-	// credentials that may write to another repository.
-	Username, Password pulumi.StringInput
-	// Webhook creates a Receiver, at which the Git server reports a push. Flux's notification-controller must be
-	// installed.
-	Webhook bool
 }
 
 // Hop is a team's access to the cluster.
@@ -207,13 +188,13 @@ func (b *builder) metadata(name string) *metav1.ObjectMetaArgs {
 
 // objectLabels returns the labels of the objects that the hop creates in the team's namespace.
 func (b *builder) objectLabels() pulumi.StringMap {
-	marks := labels()
+	marks := component.Labels()
 	marks[Label] = pulumi.String(b.args.Account)
 	return marks
 }
 
 func (b *builder) namespace() error {
-	marks := labels()
+	marks := component.Labels()
 	// Images such as WordPress run as root inside their container, which "restricted" would refuse. "baseline" refuses
 	// known privilege escalations out of a container.
 	marks["pod-security.kubernetes.io/enforce"] = pulumi.String("baseline")
@@ -227,11 +208,4 @@ func (b *builder) namespace() error {
 	}
 	b.namespaceResource, b.hop.Namespace = namespace, namespace.Metadata.Name().Elem()
 	return nil
-}
-
-func labels() pulumi.StringMap {
-	return pulumi.StringMap{
-		"app.kubernetes.io/part-of":    pulumi.String("strata"),
-		"app.kubernetes.io/managed-by": pulumi.String("pulumi"),
-	}
 }

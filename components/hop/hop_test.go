@@ -35,10 +35,11 @@ const (
 func given() *hop.HopArgs {
 	return &hop.HopArgs{
 		Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
-		Operator: hop.Operator{Namespace: pulumi.String("operator-system"), Account: pulumi.String("operator"), Role: "strata:operator-tenant"},
-		PlanRole: "strata:team-plan",
-		Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
-		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")},
+		Operator:  hop.Operator{Namespace: pulumi.String("operator-system"), Account: pulumi.String("operator"), Role: "strata:operator-tenant"},
+		PlanRole:  "strata:team-plan",
+		Approvers: hop.Approvers{Role: "strata:approver", Users: []string{"alice@example.com"}, Groups: []string{"dbas"}, Accounts: true},
+		Source:    hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
+		Policy:    &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")},
 		Context: handoff.Tenant{
 			BackendURL: pulumi.String("gs://acme-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String("canary-key"),
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("strata"),
@@ -115,7 +116,7 @@ func TestEveryChildHasItsURN(t *testing.T) {
 		own(networkType, "web-network"), own(networkType, "web-workspaces"), own(reviewersType, "web-reviewers"),
 		own(accountType, "web-account"), own(accountType, "web-account-infra"), own(accountPatchType, "web-default-account"),
 		own(accountType, "web-plan-account"), own(roleBindingType, "web-plan"),
-		own(roleBindingType, "web-team"), own(roleBindingType, "web-operator"),
+		own(roleBindingType, "web-team"), own(roleBindingType, "web-operator"), own(roleBindingType, "web-approvers"),
 		own(roleBindingType, "web-account-infra"), own(roleBindingType, "web-account-infra-team-sources"),
 		own(secretType, "web-context"), own(configMapType, "web-config"), own(policyType, "web-policy"),
 		own(source, "web-source"), within(source, sourceType, "web-source-repository"), within(source, secretType, "web-source-credentials"),
@@ -172,8 +173,12 @@ func TestRightsAreWithinTheNamespace(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]map[string]any{
-		"web-team":     {"roleRef.name": "strata:team", "subjects[0].name": "web", "subjects[0].namespace": "team-web"},
-		"web-plan":     {"roleRef.name": "strata:team-plan", "subjects[0].name": "strata-plan", "subjects[0].namespace": "team-web"},
+		"web-team": {"roleRef.name": "strata:team", "subjects[0].name": "web", "subjects[0].namespace": "team-web"},
+		"web-plan": {"roleRef.name": "strata:team-plan", "subjects[0].name": "strata-plan", "subjects[0].namespace": "team-web"},
+		"web-approvers": {
+			"roleRef.name": "strata:approver", "subjects[0].kind": "User", "subjects[0].name": "alice@example.com",
+			"subjects[1].kind": "Group", "subjects[1].name": "dbas", "subjects[2].kind": "ServiceAccount", "subjects[2].name": "web", "subjects[2].namespace": "team-web",
+		},
 		"web-operator": {"roleRef.name": "strata:operator-tenant", "subjects[0].name": "operator", "subjects[0].namespace": "operator-system"},
 	} {
 		binding := engine.Get(t, roleBindingType, name)

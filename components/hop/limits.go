@@ -7,7 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// DefaultQuota returns the limits of a namespace. HopArgs.Quota overrides them.
+// DefaultQuota returns the limits of a namespace, without the pods of Policy.Workspace. HopArgs.Quota overrides them.
 func DefaultQuota() map[string]string {
 	return map[string]string{
 		"requests.cpu":           "4",
@@ -25,6 +25,9 @@ func DefaultQuota() map[string]string {
 // limits creates the ResourceQuota and the LimitRange of the namespace.
 func (b *builder) limits() error {
 	hard := pulumi.ToStringMap(DefaultQuota())
+	if policy := b.args.Policy; policy != nil && policy.Workspace != nil {
+		hard = pulumi.ToStringMap(policy.Workspace.quota())
+	}
 	maps.Copy(hard, b.args.Quota)
 	quota, err := corev1.NewResourceQuota(b.ctx, b.name+"-quota", &corev1.ResourceQuotaArgs{
 		Metadata: b.metadata("strata"),

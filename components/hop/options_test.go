@@ -128,6 +128,42 @@ func TestTheQuotaIsTheDefaultWithOverrides(t *testing.T) {
 	}
 }
 
+// TestTheQuotaFitsFiftyStacksBesideTheTeamsOwnPods adds the pods of the runs to the quota of a team without them.
+func TestTheQuotaFitsFiftyStacksBesideTheTeamsOwnPods(t *testing.T) {
+	engine, args := newEngine(), given()
+	args.Policy = &hop.Policy{Workspace: &hop.Workspace{Memory: "1Gi"}}
+	args.Quota = pulumi.ToStringMap(map[string]string{"requests.storage": "1Ti"})
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	hard := plain(t, engine.Get(t, quotaType, "web-quota"), "spec.hard").(map[string]any)
+	want := map[string]any{"requests.storage": "1Ti", "requests.cpu": "9", "requests.memory": "58Gi", "limits.memory": "116Gi", "pods": "100"}
+	for resource, amount := range hop.DefaultQuota() {
+		if _, changed := want[resource]; !changed {
+			want[resource] = amount
+		}
+	}
+	if !reflect.DeepEqual(hard, want) {
+		t.Errorf("the quota is %v, want %v", hard, want)
+	}
+}
+
+func TestAnImpossibleWorkspaceIsRefused(t *testing.T) {
+	for want, given := range map[string]hop.Workspace{
+		`image "pulumi/pulumi:latest" has no digest`: {Image: "pulumi/pulumi:latest"},
+		`cpu "much" is not a quantity`:               {CPU: "much"},
+		`memory "0" is not a quantity above zero`:    {Memory: "0"},
+		"memory 4Gi is above memoryLimit 2Gi":        {Memory: "4Gi"},
+	} {
+		if problems := strings.Join(given.Problems(), "; "); !strings.Contains(problems, want) {
+			t.Errorf("the problems of %+v are %q, want %q", given, problems, want)
+		}
+	}
+	if problems := (hop.Workspace{Image: "a@sha256:" + strings.Repeat("0a", 32)}).Problems(); len(problems) > 0 {
+		t.Errorf("an image by its digest: %q", problems)
+	}
+}
+
 func TestNoContainerIsWithoutALimitOfItsMemory(t *testing.T) {
 	engine := newEngine()
 	if err := run(engine, given()); err != nil {
@@ -175,6 +211,7 @@ func TestFurtherAccountsHaveTheirOwnRightsAndSyncs(t *testing.T) {
 		"web-team": "strata:team to web", "web-operator": "strata:operator-tenant to operator",
 		"web-account-infra": "strata:team-stacks to infra", "web-account-infra-team-sources": "strata:team-sources to infra",
 		"web-account-ci": "strata:team-workloads to ci", "web-plan": "strata:team-plan to strata-plan",
+		"web-approvers": "strata:approver to alice@example.com",
 	}
 	if !reflect.DeepEqual(bound, want) {
 		t.Errorf("bindings are %v, want %v", bound, want)
@@ -233,7 +270,7 @@ func TestTheTenantPolicyDescribesTheTeamWithoutSecrets(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Policy.Types = []string{"gcp:sql/*", "random:*", "gcp:storage/bucket:Bucket", "gcp:pubsub:Topic", "kubernetes:core/v1:Secret", "random:Pet"}
 	args.Policy.Sources = pulumi.ToStringArray([]string{"https://git.example.com/shared.git"})
-	args.Policy.RunTimeout = 20 * time.Minute
+	args.Policy.RunTimeout, args.Policy.Approval = 20*time.Minute, "always"
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +282,7 @@ func TestTheTenantPolicyDescribesTheTeamWithoutSecrets(t *testing.T) {
 		"spec.stackAccounts": []any{"web"},
 		"spec.sourceUrls":    []any{"https://git.example.com/web.git", "https://git.example.com/shared.git"},
 		"spec.runTimeout":    "20m0s",
+		"spec.approval":      "always",
 		"spec.context":       map[string]any{"name": "strata-context", "backendUrl": "gs://acme-web"},
 	} {
 		got, isSecret := pulumitest.Plain(t, policy.Inputs, path)
@@ -289,8 +327,9 @@ func TestInvalidHopsAreRejected(t *testing.T) {
 		"as the cluster's administrator": {
 			func(a *hop.HopArgs) {
 				a.Roles, a.Operator.Role = []string{"strata:team", "cluster-admin"}, "cluster-admin"
+				a.Approvers.Role = "cluster-admin"
 			},
-			[]string{"the account must not have role cluster-admin", "the operator must not have role cluster-admin"},
+			[]string{"the account must not have role cluster-admin", "the operator must not have role cluster-admin", "an approver must not have role"},
 		},
 		"with accounts that are none": {
 			func(a *hop.HopArgs) {

@@ -27,11 +27,16 @@ type Policy struct {
 	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
 	// Unfilled says what the team has to write into its Stacks because the cluster does not fill it in; nil if it does: see
-	// NewStackDefaults.
+	// package stackdefaults.
 	Unfilled pulumi.StringInput
+	// Workspace is the pod in which upstream's operator runs the team's Stacks. It also adds room for such pods to the default
+	// quota. Nil means an operator that runs Stacks elsewhere.
+	Workspace *Workspace
 	// Orders is the number of orders of the catalogue that the team may have, by the name of the entry; none for an entry
 	// that is missing.
 	Orders map[string]int
+	// Approval says which changes of the team's Stacks wait for an approval: data, always or never; empty means data.
+	Approval string
 	// AnyNames lets the team's Programs give databases and users any name, and so the names of other teams. It is for a
 	// team of the platform that creates them for other teams.
 	AnyNames bool
@@ -87,11 +92,20 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 	if verify := args.Source.Verify; verify != nil {
 		spec["verify"] = pulumi.String(verify.Mode)
 	}
+	if artifact := args.Source.Artifact; artifact != nil && artifact.Identity != nil {
+		spec["identity"] = artifact.Identity.policy()
+	}
 	if given.AnyNames {
 		spec["anyNames"] = pulumi.Bool(true)
 	}
+	if given.Approval != "" {
+		spec["approval"] = pulumi.String(given.Approval)
+	}
 	if given.RunTimeout != 0 {
 		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())
+	}
+	if given.Workspace != nil {
+		spec["workspace"] = given.Workspace.parameters()
 	}
 	if !inputs.Missing(given.Unfilled) {
 		spec["unfilled"] = given.Unfilled
@@ -138,6 +152,11 @@ func (p *Policy) problems(accounts []string) []string {
 	var problems []string
 	if p.RunTimeout < 0 {
 		problems = append(problems, fmt.Sprintf("the run timeout %s is negative", p.RunTimeout))
+	}
+	if p.Workspace != nil {
+		for _, problem := range p.Workspace.Problems() {
+			problems = append(problems, "the workspace's "+problem)
+		}
 	}
 	for _, each := range p.Types {
 		head, isPattern := strings.CutSuffix(each, "*")

@@ -4,6 +4,8 @@ import (
 	apiextensionsv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/component"
 )
 
 // The kind of a team's policy object.
@@ -22,7 +24,7 @@ const (
 func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOption) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return apiextensionsv1.NewCustomResourceDefinition(ctx, name, &apiextensionsv1.CustomResourceDefinitionArgs{
 		Metadata: &metav1.ObjectMetaArgs{
-			Name: pulumi.String(PolicyPlural + "." + PolicyGroup), Labels: labels(),
+			Name: pulumi.String(PolicyPlural + "." + PolicyGroup), Labels: component.Labels(),
 			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 		},
 		Spec: &apiextensionsv1.CustomResourceDefinitionSpecArgs{
@@ -53,10 +55,23 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
 		"verify":        text("Mode of spec.verify that the team's GitRepositories must have; missing if they need none."),
-		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
-		"unfilled":      text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
-		"orders":        numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),
-		"anyNames":      boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
+		"identity": object("Identity that the team's OCIRepositories must verify; missing if they verify keys.", apiextensionsv1.JSONSchemaPropsMap{
+			"issuer":      text("Regular expression that matches the issuer of the identity."),
+			"subject":     text("Regular expression that matches the subject of the identity."),
+			"trustedRoot": text("Name of the Secret with the trusted root; missing for the public Sigstore."),
+		}),
+		"runTimeout": duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
+		"approval":   choice("Changes of the team's Stacks that wait for an approval; data if it is missing.", "data", "always", "never"),
+		"unfilled":   text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
+		"orders":     numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),
+		"anyNames":   boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
+		"workspace": object("Pod of a run under upstream's operator, for Stacks that leave it out; missing under the embedded operator.",
+			apiextensionsv1.JSONSchemaPropsMap{
+				"image":       text("Image with its digest; missing if the team may choose any."),
+				"cpu":         text("Request of CPU."),
+				"memory":      text("Request of memory."),
+				"memoryLimit": text("Limit of memory, below which no Stack may go."),
+			}),
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
@@ -81,6 +96,15 @@ func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{
 		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
 	}
+}
+
+func choice(description string, values ...string) *apiextensionsv1.JSONSchemaPropsArgs {
+	given, all := text(description), pulumi.Array{}
+	for _, value := range values {
+		all = append(all, pulumi.String(value))
+	}
+	given.Enum = all
+	return given
 }
 
 func boolean(description string) *apiextensionsv1.JSONSchemaPropsArgs {

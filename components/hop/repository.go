@@ -18,6 +18,40 @@ import (
 // strata-artifacts and strata-sources make the team's sources name it.
 const PublisherSecret = "strata-publisher"
 
+// Source is a team's repository.
+type Source struct {
+	// URL is the repository's address. Required.
+	URL pulumi.StringInput
+	// Branch is the branch that Flux applies. Required, unless Versions is given.
+	Branch pulumi.StringInput
+	// Versions is the range of tags that Flux applies the highest of. It excludes Branch.
+	Versions pulumi.StringInput
+	// Verify demands signatures of the repository's commits or tags; nil means none.
+	Verify *Verification
+	// RecurseSubmodules also fetches the repository's submodules. It excludes Versions.
+	RecurseSubmodules bool
+	// Commit is the commit of Branch that Flux applies; nil means the latest.
+	Commit pulumi.StringInput
+	// Artifact makes Flux apply signed artifacts from a registry instead of the repository; nil means the repository.
+	Artifact *Artifact
+	// Bucket makes Flux apply the objects of a bucket instead of the repository; nil means the repository. Flux verifies no signatures of
+	// them, so Bucket excludes Verify and Artifact.
+	Bucket *fluxcd.Bucket
+	// Path is the folder that Flux applies. Required.
+	Path pulumi.StringInput
+	// Folders are the folders of the repository that Flux fetches; none means all.
+	Folders []string
+	// Interval is the polling interval of the repository; nil means every minute.
+	Interval pulumi.StringInput
+	// Username and Password are credentials that read a private repository; both are nil for a public repository. Pulumi
+	// keeps Password as a secret. Both end up in the team's namespace, where the team can read them: never give
+	// credentials that may write to another repository.
+	Username, Password pulumi.StringInput
+	// Webhook creates a Receiver, at which the Git server reports a push. Flux's notification-controller must be
+	// installed.
+	Webhook bool
+}
+
 // Verification makes Flux refuse commits or tags of a team's repository without the signature of a publisher.
 type Verification struct {
 	// Mode is fluxcd.VerifyCommit, or with Source.Versions fluxcd.VerifyTag or fluxcd.VerifyTagAndCommit. Required.
@@ -32,6 +66,9 @@ func (b *builder) origin() (fluxcd.Origin, error) {
 	source := b.args.Source
 	if source.Artifact != nil {
 		return source.Artifact.origin(b)
+	}
+	if source.Bucket != nil {
+		return *source.Bucket, nil
 	}
 	git := fluxcd.Git{
 		URL: source.URL, Branch: source.Branch, Commit: source.Commit, SemVer: source.Versions,
@@ -48,14 +85,19 @@ func (b *builder) origin() (fluxcd.Origin, error) {
 
 // publishers creates the Secret with the public keys of the publishers and returns its name.
 func (b *builder) publishers(keys map[string]string) (pulumi.StringInput, error) {
+	return pulumi.String(PublisherSecret), b.public("publisher", PublisherSecret, keys)
+}
+
+// public creates a Secret of the hop with content that everybody may know, but that only the platform may choose.
+func (b *builder) public(part, name string, content map[string]string) error {
 	// The API server merges stringData into the data that is there, so a key that has been removed from stringData would stay
 	// trusted.
 	data := pulumi.StringMap{}
-	for name, key := range keys {
-		data[name] = pulumi.String(base64.StdEncoding.EncodeToString([]byte(key)))
+	for key, value := range content {
+		data[key] = pulumi.String(base64.StdEncoding.EncodeToString([]byte(value)))
 	}
-	_, err := corev1.NewSecret(b.ctx, b.name+"-publisher", &corev1.SecretArgs{Metadata: b.metadata(PublisherSecret), Data: data}, b.inside()...)
-	return pulumi.String(PublisherSecret), err
+	_, err := corev1.NewSecret(b.ctx, b.name+"-"+part, &corev1.SecretArgs{Metadata: b.metadata(name), Data: data}, b.inside()...)
+	return err
 }
 
 // problems returns the problems of the fields that select what Flux applies.
@@ -81,6 +123,9 @@ func (s Source) problems() []string {
 		if s.Artifact != nil {
 			problems = append(problems, "the source has an artifact, so it cannot verify a repository")
 		}
+	}
+	if s.Bucket != nil && (s.Verify != nil || s.Artifact != nil) {
+		problems = append(problems, "the source has a bucket, so it can have neither a verification nor an artifact: Flux verifies no signatures of a bucket")
 	}
 	return append(problems, s.Artifact.problems()...)
 }

@@ -8,6 +8,7 @@ import (
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/component"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
@@ -36,8 +37,11 @@ func (b *builder) rights() error {
 			return err
 		}
 	}
+	if err := b.approvers(); err != nil {
+		return err
+	}
 	operator := b.args.Operator
-	if _, err := b.bind(PartOperator, operator.Role, operator.Namespace, operator.Account); err != nil {
+	if _, err := b.bind(PartOperator, operator.Role, subject(operator.Namespace, operator.Account)); err != nil {
 		return err
 	}
 	if err := b.patchDefaultAccount(); err != nil {
@@ -69,7 +73,7 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 		if i > 0 {
 			name += "-" + lastPart(role)
 		}
-		bound, err := b.bind(name, role, pulumi.String(b.args.Namespace), account.Metadata.Name().Elem())
+		bound, err := b.bind(name, role, subject(pulumi.String(b.args.Namespace), account.Metadata.Name().Elem()))
 		if err != nil {
 			return pulumi.StringOutput{}, err
 		}
@@ -78,26 +82,51 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 	return pulumi.All(known...).ApplyT(func(of []any) string { return of[0].(string) }).(pulumi.StringOutput), nil
 }
 
+// approvers binds the role of those who may approve.
+func (b *builder) approvers() error {
+	given := b.args.Approvers
+	var subjects rbacv1.SubjectArray
+	named := func(kind string, names []string) {
+		for _, name := range names {
+			subjects = append(subjects, rbacv1.SubjectArgs{Kind: pulumi.String(kind), ApiGroup: pulumi.String(rbacGroup), Name: pulumi.String(name)})
+		}
+	}
+	named("User", given.Users)
+	named("Group", given.Groups)
+	if given.Accounts {
+		for _, name := range b.args.accountNames() {
+			subjects = append(subjects, subject(b.hop.Namespace, pulumi.String(name)))
+		}
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	_, err := b.bind(PartApprovers, given.Role, subjects...)
+	return err
+}
+
 // Parts of a hop whose RoleBindings have names of their own: see BindingName.
 const (
-	// PartTeam binds the first role of the team's account, PartOperator the operator's role, and PartPlan that of PlanAccount.
-	PartTeam     = "team"
-	PartOperator = "operator"
-	PartPlan     = "plan"
+	// PartTeam binds the first role of the team's account, PartOperator the operator's role, PartPlan that of PlanAccount, and
+	// PartApprovers that of Approvers.
+	PartTeam      = "team"
+	PartOperator  = "operator"
+	PartPlan      = "plan"
+	PartApprovers = "approvers"
 	// PartAccount, followed by an additional account's name, binds the first role of that account.
 	PartAccount = "account-"
 )
 
-// BindingName returns the name of the hop's RoleBinding for a part: PartTeam, PartOperator, PartPlan, or PartAccount with the name of
+// BindingName returns the name of the hop's RoleBinding for a part: PartTeam, PartOperator, PartPlan, PartApprovers, or PartAccount with the name of
 // an account.
 func BindingName(part string) string { return "strata-" + part }
 
-// bind grants a ClusterRole to an account, within the team's namespace only.
-func (b *builder) bind(part, role string, accountNamespace, account pulumi.StringInput) (*rbacv1.RoleBinding, error) {
+// bind grants a ClusterRole to accounts, users or groups, within the team's namespace only.
+func (b *builder) bind(part, role string, subjects ...rbacv1.SubjectInput) (*rbacv1.RoleBinding, error) {
 	bound, err := rbacv1.NewRoleBinding(b.ctx, b.name+"-"+part, &rbacv1.RoleBindingArgs{
 		Metadata: b.metadata(BindingName(part)),
 		RoleRef:  clusterRole(role),
-		Subjects: rbacv1.SubjectArray{subject(accountNamespace, account)},
+		Subjects: rbacv1.SubjectArray(subjects),
 	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, bound)
 	return bound, err
@@ -125,7 +154,7 @@ func (b *builder) reviewers() error {
 	}
 	bound, err := rbacv1.NewClusterRoleBinding(b.ctx, b.name+"-reviewers", &rbacv1.ClusterRoleBindingArgs{
 		Metadata: &metav1.ObjectMetaArgs{
-			Name: pulumi.String("strata:" + b.args.Namespace + ":reviewers"), Labels: labels(),
+			Name: pulumi.String("strata:" + b.args.Namespace + ":reviewers"), Labels: component.Labels(),
 			// A binding owns no objects, so a deletion has no dependents to wait for.
 			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 		},

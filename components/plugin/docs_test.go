@@ -125,6 +125,27 @@ func TestTheTableOfSDKsHasTheVersionsOfTheModule(t *testing.T) {
 	}
 }
 
+func TestTheImageOfWorkspacesHasTheVersionsOfTheModule(t *testing.T) {
+	file, err := modfile.Parse("go.mod", []byte(docstest.Read(t, "go.mod")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, r := range file.Require {
+		versions[r.Mod.Path] = strings.TrimPrefix(r.Mod.Version, "v")
+	}
+	recipe := docstest.Read(t, "images/workspace/Containerfile")
+	for _, want := range []string{
+		"FROM docker.io/pulumi/pulumi:" + versions["github.com/pulumi/pulumi/sdk/v3"] + "-nonroot\n",
+		"resource gcp " + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + " ", "resource kubernetes " + versions["github.com/pulumi/pulumi-kubernetes/sdk/v4"] + " ",
+		"resource random " + versions["github.com/pulumi/pulumi-random/sdk/v4"] + "\n", "resource strata " + plugin.Version + " ",
+	} {
+		if !strings.Contains(recipe, want) {
+			t.Errorf("the recipe does not contain %q", want)
+		}
+	}
+}
+
 // TestTheReferenceListsTheChildrenOfEachComponent registers each component with the args that create every kind of child.
 func TestTheReferenceListsTheChildrenOfEachComponent(t *testing.T) {
 	text, no := pulumi.String("text"), false

@@ -76,6 +76,9 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	if err := r.all(ctx, judge); err != nil {
 		return nil, err
 	}
+	if r.objects == 0 && len(r.findings) == 0 {
+		r.notes = append(r.notes, "nothing was checked: Flux would find no objects here; name the root of a team's repository")
+	}
 	return r.report(), nil
 }
 
@@ -172,7 +175,12 @@ func (r *run) problem(files *source.Files, found *lint.Problem) {
 	if found.Field != "" {
 		text = found.Field + " " + text
 	}
-	r.add(files.Field(found.File, found.Field), RuleLoad, "", "the push is rejected: "+found.File+": "+text, "correct it and push")
+	at := files.Field(found.File, found.Field)
+	if !isFile(r.tree, found.File) {
+		// The problem is about the whole repository, and the places of SARIF and GitHub are files.
+		at = source.Place{File: kustomization(r, platform.AccountLimits{}), Line: 1, Column: 1}
+	}
+	r.add(at, RuleLoad, "", "the push is rejected: "+found.File+": "+text, "correct it and push")
 }
 
 func (r *run) add(at source.Place, rule, object, text, fix string) {

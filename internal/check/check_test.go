@@ -82,6 +82,10 @@ var bad = map[string]struct {
 		map[string]string{"kustomization.yaml": "resources:\n  - app.yaml\n  - gone.yaml\n", "app.yaml": pet},
 		"kustomization.yaml:3:5 build: Flux cannot build it: kustomization.yaml lists gone.yaml, which does not exist",
 	},
+	"a kustomization.yaml that is not YAML": {
+		map[string]string{"kustomization.yaml": "resources:\n  - app.yaml\n- gone.yaml\n", "app.yaml": pet},
+		"kustomization.yaml:2:1 build: Flux cannot build it: error converting YAML to JSON: yaml: line 2: did not find expected key",
+	},
 	"an unlisted manifest": {
 		map[string]string{"app.yaml": pet, "more/other.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
 		"more/other.yaml:1:1 unlisted: not applied: no kustomization.yaml below ./ lists it",
@@ -190,6 +194,13 @@ func TestCheckFindsThePlaceThroughKustomize(t *testing.T) {
 	if len(result.Findings) != 1 || result.Findings[0].File != "base/app.yaml" || result.Findings[0].Line != 8 ||
 		!strings.Contains(result.Findings[0].Message, "Program team-web/my-pets") || result.Objects != 2 {
 		t.Errorf("got %+v of %d objects", result.Findings, result.Objects)
+	}
+}
+
+func TestAFolderWithoutObjectsIsNoted(t *testing.T) {
+	result := run(t, repository(t, map[string]string{teamfile.Folder + "/" + teamfile.Name: web, "README.md": "a"}))
+	if !slices.Contains(result.Notes, "nothing was checked: Flux would find no objects here; name the root of a team's repository") {
+		t.Errorf("the notes are %q", result.Notes)
 	}
 }
 

@@ -94,6 +94,8 @@ var (
 	invalid = regexp.MustCompile(`^(\S+) is not valid YAML: .*\(line (\d+)\)$`)
 	// missing matches the message about a file that a kustomization lists.
 	missing = regexp.MustCompile(`^kustomization\.yaml lists (.+), which does not exist$`)
+	// faulty matches the message about a kustomization file that is not valid YAML, without the file's name.
+	faulty = regexp.MustCompile(`yaml: line (\d+): `)
 	// aFile matches the path of a file in a message.
 	aFile = regexp.MustCompile(`[\w./-]+\.(?:yaml|yml|json)`)
 )
@@ -111,11 +113,11 @@ func (r *run) failure(account platform.AccountLimits, text string) {
 	if match := missing.FindStringSubmatch(text); match != nil {
 		at = files.Entry(at.File, match[1])
 	} else {
-		for _, name := range aFile.FindAllString(text, -1) {
-			if name = path.Clean(name); isFile(r.tree, name) {
-				at = source.Place{File: name, Line: 1, Column: 1}
-				break
-			}
+		names := slices.DeleteFunc(aFile.FindAllString(text, -1), func(name string) bool { return !isFile(r.tree, path.Clean(name)) })
+		if match := faulty.FindStringSubmatch(text); len(names) > 0 {
+			at.File = path.Clean(names[0])
+		} else if match != nil && isFile(r.tree, at.File) {
+			at.Line, _ = strconv.Atoi(match[1])
 		}
 	}
 	r.add(at, RuleBuild, "", "Flux cannot build it: "+text, "correct it and push")

@@ -33,6 +33,10 @@ func TestHostileRepositoriesAreRefused(t *testing.T) {
 	for i := range 600 {
 		many["app.yaml"] += fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n", i)
 	}
+	crowd := map[string]string{}
+	for i := range 1100 {
+		crowd[fmt.Sprintf("c%d.yaml", i)] = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n", i)
+	}
 	for name, files := range map[string]map[string]string{
 		"a link to a file outside":   {"kustomization.yaml": lists, "app.yaml": "-> " + secret},
 		"a link to a folder outside": {"kustomization.yaml": "resources: [all/secret.yaml]\n", "all": "-> " + filepath.Dir(secret)},
@@ -43,6 +47,7 @@ func TestHostileRepositoriesAreRefused(t *testing.T) {
 		"aliases without end":        {"kustomization.yaml": lists, "app.yaml": bomb},
 		"a huge file":                {"kustomization.yaml": lists, "app.yaml": strings.Repeat("a: b\n", 1<<19)},
 		"too many objects":           many,
+		"too many files of a build":  crowd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			files[teamfile.Folder+"/"+teamfile.Name] = web
@@ -51,6 +56,9 @@ func TestHostileRepositoriesAreRefused(t *testing.T) {
 				t.Error("no findings")
 			}
 			for _, each := range result.Findings {
+				if files[each.File] == "" && each.File != "./" {
+					t.Errorf("the finding is in %q, which the repository does not have", each.File)
+				}
 				if strings.Contains(each.Message, canary) || strings.ContainsAny(each.Message, "\n\r") {
 					t.Errorf("the finding is %q", each.Message)
 				}

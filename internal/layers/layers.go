@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,8 @@ func (s Summary) String() string {
 }
 
 // Progress is called for every resource that an operation changes, with the operation ("create") and the resource's type
-// and name.
+// and name. It is also called for every warning about a resource, with
+// "warning:" and the text.
 type Progress func(operation, resource string)
 
 // Up brings a layer's resources to the state that its program declares.
@@ -136,6 +138,30 @@ func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 		}
 	}
 	_, err := r.run(ctx, l, progress, kind{settles: true, renewed: refresh(true)}, refresh(false))
+	return err
+}
+
+// RefreshTypes is Refresh for the resources of some types. It uses the credentials of the program, because a lower layer may
+// have created another cluster since the last run. A layer without such resources needs no refresh.
+func (r Runner) RefreshTypes(ctx context.Context, l Layer, progress Progress, types ...string) error {
+	state, err := r.Deployment(ctx, l)
+	if err != nil {
+		return err
+	}
+	var urns []string
+	for _, resource := range state.Resources {
+		if slices.Contains(types, string(resource.Type)) && !resource.Delete {
+			urns = append(urns, string(resource.URN))
+		}
+	}
+	if len(urns) == 0 {
+		return nil
+	}
+	_, err = r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		_, err := stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log),
+			optrefresh.ErrorProgressStreams(log), optrefresh.RunProgram(true))
+		return err
+	})
 	return err
 }
 

@@ -105,6 +105,10 @@ func watch(stack auto.Stack, progress Progress, log *os.File, operate operation)
 			if e.ResourcePreEvent != nil && e.ResourcePreEvent.Metadata.Op != apitype.OpSame {
 				progress(string(e.ResourcePreEvent.Metadata.Op), resourceName(e.ResourcePreEvent.Metadata.URN))
 			}
+			// The other warnings are about the plugins themselves: the local target has its own on PATH.
+			if d := e.DiagnosticEvent; d != nil && d.Severity == "warning" && d.URN != "" {
+				progress("warning:", diagnostic(d))
+			}
 			mu.Lock()
 			result.add(e)
 			mu.Unlock()

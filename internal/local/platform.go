@@ -36,8 +36,9 @@ type Platform struct {
 	// Environment is the name of the stack in every layer.
 	Environment string
 
-	// operator is the argument of UseOperator.
+	// operator is the argument of UseOperator, and source that of UseSource.
 	operator   string
+	source     string
 	executable string
 	client     *supervisor.Client
 	pulumi     func() (auto.PulumiCommand, error)
@@ -85,6 +86,16 @@ func (p *Platform) UseOperator(name string) error {
 	return p.Home.KeepOperator(name)
 }
 
+// UseSource sets where Flux fetches the platform from, from the next up on: home.GitSource or home.OCISource. An empty name has no
+// effect: without a name, a new home has home.GitSource.
+func (p *Platform) UseSource(name string) error {
+	if name != "" && name != home.GitSource && name != home.OCISource {
+		return fmt.Errorf("unknown source %q: the sources are %s and %s", name, home.GitSource, home.OCISource)
+	}
+	p.source = name
+	return nil
+}
+
 // Supervisor returns the client of the home's supervisor.
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
@@ -121,7 +132,7 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	if err := p.CreateHome(); err != nil {
 		return supervisor.Status{}, err
 	}
-	if err := errors.Join(p.Home.KeepEnvironment(p.Environment), p.Home.KeepOperator(p.operator)); err != nil {
+	if err := errors.Join(p.Home.KeepEnvironment(p.Environment), p.Home.KeepOperator(p.operator), p.Home.KeepSource(p.source)); err != nil {
 		return supervisor.Status{}, err
 	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {

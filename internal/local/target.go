@@ -10,10 +10,12 @@ import (
 
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/publish"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -135,7 +137,18 @@ func (p *Platform) ensureRepositories(ctx context.Context, running supervisor.St
 	if err != nil {
 		return err
 	}
-	return all.Ensure(ctx, list, show.Note)
+	if err := all.Ensure(ctx, list, show.Note); err != nil || p.Home.Source() != home.OCISource {
+		return err
+	}
+	options, err := p.PlatformPublication(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := publish.Publish(ctx, options)
+	if err == nil && result.Origin == (publish.Origin{}) {
+		show.Note("%s/ has changes that are not committed: the artifact %s contains them", strings.Join(options.Folders, "/ or "), result.Version)
+	}
+	return err
 }
 
 // Finish returns the steps that stop the programs of the home and, with purge, remove it. The user finds

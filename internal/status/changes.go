@@ -33,10 +33,9 @@ func (r Report) changes(before Report) []string {
 		delete(old, i.id())
 		switch {
 		case known && sameState(last, i):
-		case i.Ready:
-			lines = append(lines, "✓ "+i.String())
 		default:
-			lines = append(lines, "✗ "+i.String())
+			sign, _ := i.mark()
+			lines = append(lines, sign+" "+i.String())
 		}
 	}
 	for _, i := range before.Items {

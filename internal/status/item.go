@@ -34,9 +34,12 @@ const (
 // Progressing reports whether an item is in progress or waits for another item, according to its own reason.
 func (i Item) Progressing() bool { return slices.Contains(progressing, i.Reason) }
 
+// AwaitsApproval reports whether an item waits for the approval of a person. Nothing has failed.
+func (i Item) AwaitsApproval() bool { return i.Reason == ReasonAwaitingApproval }
+
 // OfHop reports whether layer 2 creates an item that counts as a team's: the source or a sync of the team's hop.
 func (i Item) OfHop() bool {
-	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "OCIRepository", "Kustomization"}, i.Kind)
+	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket", "Kustomization"}, i.Kind)
 }
 
 // Ref returns the item's kind and name, as in "Stack team-web/shop", safe to print.
@@ -49,6 +52,9 @@ func (i Item) Ref() string {
 func (i Item) String() string {
 	if i.Ready {
 		return i.Ref()
+	}
+	if i.AwaitsApproval() {
+		return i.Ref() + " " + i.why(longestMessage)
 	}
 	return i.Ref() + ": " + i.why(longestMessage)
 }
@@ -63,5 +69,32 @@ func (i Item) Cause() string {
 
 // why returns why the item is not ready, as one line that is safe to print and has at most the given number of characters.
 func (i Item) why(most int) string {
-	return terminal.Line(strings.Trim(i.Reason+": "+i.Message, ": "), most)
+	reason := i.Reason
+	if i.AwaitsApproval() {
+		reason = "waits for approval"
+	}
+	return terminal.Line(strings.Trim(reason+": "+i.Message, ": "), most)
+}
+
+// urgency orders causes: failures, then what is in progress, then what waits for a person. Only the last are left when nothing happens
+// any more.
+func (i Item) urgency() int {
+	switch {
+	case i.AwaitsApproval():
+		return 2
+	case i.Progressing():
+		return 1
+	}
+	return 0
+}
+
+// mark returns the sign that begins a line about the item, and its color.
+func (i Item) mark() (sign, color string) {
+	switch {
+	case i.Ready:
+		return "✓", green
+	case i.AwaitsApproval():
+		return "?", yellow
+	}
+	return "✗", red
 }

@@ -1,5 +1,7 @@
 package status
 
+import v1 "github.com/strata-platform/strata/operator/api/v1"
+
 // KindTeam is the kind of an item for a team that teams.yaml contains and the cluster does not.
 const KindTeam = "Team"
 
@@ -31,6 +33,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonKept is for an object whose deletion fails.
 	ReasonKept = "CannotBeDestroyed"
+	// ReasonAwaitingApproval is for a Stack whose next run waits for the approval of a person. The operator sets it.
+	ReasonAwaitingApproval = v1.StalledAwaitingApprovalReason
 	// ReasonTerminating is for an object that is being deleted.
 	ReasonTerminating = "Terminating"
 )

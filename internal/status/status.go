@@ -50,12 +50,14 @@ type Cause struct {
 }
 
 // NewReport returns a report of items. Each item depends on the previous ones. The root cause is the first item with a
-// failure of its own, or else the first item that is not ready.
+// failure of its own, or else the first item in progress, or else the first one that waits for a person.
 func NewReport(items []Item) Report {
 	r := Report{Items: items}
-	first := slices.IndexFunc(items, func(i Item) bool { return !i.Ready && !i.Progressing() })
-	if first < 0 {
-		first = slices.IndexFunc(items, func(i Item) bool { return !i.Ready })
+	first := -1
+	for i, item := range items {
+		if !item.Ready && (first < 0 || item.urgency() < items[first].urgency()) {
+			first = i
+		}
 	}
 	if r.Ready = first < 0; !r.Ready {
 		r.SetCauses([]Cause{{Item: first}})
@@ -65,13 +67,13 @@ func NewReport(items []Item) Report {
 
 // SetCauses sorts one or more causes by precedence, sets Causes, and marks the first one as the root cause.
 //
-// A failed item precedes one in progress, and a lower layer precedes a higher one. A Stack whose deletion fails comes
+// A failed item precedes one in progress, which precedes one that waits for a person, and a lower layer precedes a higher one. A Stack whose deletion fails comes
 // first, because it blocks `strata down`. A team that only teams.yaml contains comes last, because it affects nothing else.
 func (r *Report) SetCauses(causes []Cause) {
 	slices.SortFunc(causes, func(a, b Cause) int {
 		x, y := r.Items[a.Item], r.Items[b.Item]
 		return cmp.Or(compareBool(x.Kind == KindTeam, y.Kind == KindTeam), compareBool(y.Reason == ReasonKept, x.Reason == ReasonKept),
-			compareBool(x.Progressing(), y.Progressing()), cmp.Compare(LayerRank(x.Layer), LayerRank(y.Layer)), cmp.Compare(a.Item, b.Item))
+			cmp.Compare(x.urgency(), y.urgency()), cmp.Compare(LayerRank(x.Layer), LayerRank(y.Layer)), cmp.Compare(a.Item, b.Item))
 	})
 	r.Causes = causes
 	r.Items[causes[0].Item].RootCause = true

@@ -22,7 +22,7 @@ type Note struct {
 }
 
 const (
-	green, red, plain = "\x1b[32m", "\x1b[31m", "\x1b[0m"
+	green, red, yellow, plain = "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 	// kindWidth and nameWidth are the widths of the tree's columns.
 	kindWidth, nameWidth = 15, 42
 	// longestText is the maximum length of the text after a name if the width is unknown.
@@ -123,15 +123,13 @@ func (r Report) title(i Item, n Note) string {
 
 // item prints the line of an item; last says that it is the last one of its branch.
 func (p printer) item(i Item, n Note, last bool) {
-	branch, mark, color := "├─ ", "✓", green
+	branch := "├─ "
+	mark, color := i.mark()
 	if last {
 		branch = "└─ "
 	}
 	if n.Inner {
 		branch = "│    "
-	}
-	if !i.Ready {
-		mark, color = "✗", red
 	}
 	name, width := terminal.Line(strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef), nameWidth
 	text := n.Text

@@ -127,6 +127,9 @@ func (t *Team) readSyncs(g *graph.Graph) {
 			t.Repository = o.Text("spec", "url")
 		}
 	}
+	if o := g.Get(graph.Bucket, t.Namespace, t.Name); o != nil {
+		t.Repository = "https://" + o.Text("spec", "endpoint") + "/" + o.Text("spec", "bucketName")
+	}
 	for _, o := range g.All("Kustomization", t.Namespace) {
 		t.Syncs = append(t.Syncs, Sync{
 			Name: o.Name, Ready: o.Ready, Reason: o.Reason, Message: o.Message, Revision: o.Text("status", "lastAppliedRevision"),

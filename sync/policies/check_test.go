@@ -68,6 +68,7 @@ func TestCheckSaysWhatTheAPIServerSays(t *testing.T) {
 		{"strata-stacks", namespace, stacks, false}, {"strata-stacks", namespace, lures, true},
 		{"strata-sources", namespace, sources, false}, {"strata-syncs", namespace, syncs, false},
 		{"strata-sources", ofSigned, signedSources, false}, {"strata-stacks", ofSigned, signedStacks, false},
+		{"strata-sources", ofNames, identifiedSources, false},
 	} {
 		judge := offline(t, engine, kind.namespace)
 		for _, name := range slices.Sorted(maps.Keys(kind.cases)) {

@@ -146,11 +146,18 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		})
 		web.Roles = append(web.Roles, "everything")
 		web.Accounts = []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}}
+		web.Approvers = hop.Approvers{Role: platform.RoleApprover, Users: []string{"alice@example.com"}, Groups: []string{"dbas@example.com"}, Accounts: true}
 		if _, err := hop.NewHop(ctx, "web", web); err != nil {
 			return err
 		}
 		wide := hop.Policy{Types: []string{"gcp:*", "strata:*"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")}
-		if _, err := hop.NewHop(ctx, "names", hopTo(ofNames, wide)); err != nil {
+		names := hopTo(ofNames, wide)
+		names.Roles = append(names.Roles, "everything")
+		names.Source.Artifact = &hop.Artifact{
+			URL: pulumi.String("oci://ghcr.io/example/apps"), Versions: pulumi.String("*"),
+			Identity: &hop.Identity{Issuer: "https://issuer", Subject: "https://a/b.yaml@main"},
+		}
+		if _, err := hop.NewHop(ctx, "names", names); err != nil {
 			return err
 		}
 		signed := hopTo(ofSigned, hop.Policy{StackAccounts: []string{"web"}, Sources: pulumi.ToStringArray([]string{
@@ -204,11 +211,14 @@ func (c *cluster) makeFolder(t *testing.T, as client.Client, folder string) {
 // as returns a client that acts as a service account.
 func (c *cluster) as(t *testing.T, namespace, name string) client.Client {
 	t.Helper()
+	return c.user(t, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name), "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+}
+
+// user returns a client that acts as a user in groups.
+func (c *cluster) user(t *testing.T, name string, groups ...string) client.Client {
+	t.Helper()
 	config := rest.CopyConfig(c.config)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
-	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append(groups, "system:authenticated")}
 	as, err := client.New(config, client.Options{Mapper: c.RESTMapper()})
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,9 @@ var sources = map[string]attempt{
 	"a login from elsewhere":  {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example, sts: {provider: ldap, endpoint: 'https://example.com'}"), "spec.sts" + andNoMore},
 	"a long wait":             {source("GitRepository", "url: 'https://git.example.com/web.git', timeout: 60m"), "spec.timeout is 60m, at most 2m is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
 	"at all times":            {strings.Replace(source("GitRepository", "url: 'https://git.example.com/web.git'"), "interval: 1m", "interval: 1s", 1), "spec.interval is 1s, at least 10s is allowed. A waiting source of team web occupies a worker of Flux; ask the platform team"},
-	"as an account":           {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"+verified), "spec.serviceAccountName" + andNoMore},
+	"an identity of its own": {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', ref: {semver: '*'}, verify: {provider: cosign, matchOIDCIdentity: [{issuer: '^https://issuer$', subject: '^me$'}]}"),
+		"spec.verify.matchOIDCIdentity or its trusted root is set. Sources of team web trust the identity or the keys that the platform team has chosen; ask the platform team"},
+	"as an account": {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"+verified), "spec.serviceAccountName" + andNoMore},
 }
 
 // signedSources and signedStacks are objects of a team whose commits must be signed.
@@ -58,6 +60,24 @@ var signedSources = map[string]attempt{
 	"keys of its own":          {ours("verify: {mode: HEAD, secretRef: {name: mine}}"), "spec.verify.secretRef.name is mine" + signed},
 	"a bucket, without commit": {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example"), "Flux cannot verify it" + signed},
 	"another's submodules":     {ours("verify: {mode: HEAD, secretRef: {name: strata-publisher}}, recurseSubmodules: true"), "spec.recurseSubmodules" + andNoMore},
+}
+
+// identifiedSources are artifacts of a team whose publisher is an identity.
+var identifiedSources = map[string]attempt{
+	"the identity":       {identified("^https://issuer$", "^https://a/b\\.yaml@main$", ""), ""},
+	"another subject":    {identified("^https://issuer$", "^https://a/c$", ""), notTheIdentity},
+	"another issuer":     {identified("^https://other$", "^https://a/b\\.yaml@main$", ""), notTheIdentity},
+	"a trusted root":     {identified("^https://issuer$", "^https://a/b\\.yaml@main$", ", trustedRootSecretRef: {name: strata-trusted-root}"), notTheIdentity},
+	"the keys of nobody": {source("OCIRepository", "url: 'oci://ghcr.io/example/apps'"+verified), notTheIdentity},
+}
+
+const notTheIdentity = "spec.verify.matchOIDCIdentity or its trusted root differs from ^https://a/b\\.yaml@main$ of ^https://issuer$" +
+	". Sources of team web trust the identity or the keys that the platform team has chosen; ask the platform team"
+
+// identified returns an OCIRepository that trusts an identity.
+func identified(issuer, subject, more string) string {
+	return source("OCIRepository", "url: 'oci://ghcr.io/example/apps', ref: {semver: '*'}, verify: {provider: cosign, matchOIDCIdentity: [{issuer: '"+
+		issuer+"', subject: '"+subject+"'}]"+more+"}")
 }
 
 var signedStacks = map[string]attempt{

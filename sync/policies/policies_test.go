@@ -35,6 +35,7 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 		{"strata-programs", namespace, programs}, {"strata-programs", ofNames, databaseNames},
 		{"strata-stacks", namespace, stacks}, {"strata-sources", namespace, sources}, {"strata-syncs", namespace, syncs},
 		{"strata-artifacts", namespace, artifacts}, {"strata-sources", ofSigned, signedSources}, {"strata-stacks", ofSigned, signedStacks},
+		{"strata-sources", ofNames, identifiedSources},
 	} {
 		t.Run(kind.policy+" in "+kind.namespace, func(t *testing.T) {
 			as := c.as(t, kind.namespace, "web")
@@ -54,8 +55,10 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 			}
 		})
 	}
+	t.Run("who approves", func(t *testing.T) { testApprovals(t, c) })
 	t.Run("a cluster that fills in nothing", func(t *testing.T) { testUnfilled(t, c, team) })
 	t.Run("what a Stack leaves out", func(t *testing.T) { testDefaults(t, c) })
+	t.Run("the pods of upstream's operator", func(t *testing.T) { testWorkspaces(t, c, team) })
 	t.Run("what strata check says", func(t *testing.T) { testCheck(t, team) })
 	t.Run("every example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
@@ -117,6 +120,11 @@ func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 	if err := apply(t.Context(), team, parse(t, stack(good))); err != nil {
 		t.Fatal(err)
 	}
+	there := parse(t, stack(good))
+	demand := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"strata.dev/approval": "sometimes"}}}`))
+	if wrong := refusedBy(team.Patch(t.Context(), there.DeepCopy(), demand), "strata-stacks", "strata-stacks-update", ofApproval); wrong != nil {
+		t.Errorf("an unknown demand of approval: %v", wrong)
+	}
 	policy := parse(t, "{apiVersion: strata.dev/v1, kind: TenantPolicy, metadata: {name: strata}}")
 	narrow := []byte(`{"spec": {"stackAccounts": ["infra"]}}`)
 	if err := c.Patch(t.Context(), policy, client.RawPatch(types.MergePatchType, narrow)); err != nil {
@@ -126,7 +134,6 @@ func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 		return refusedBy(try(t, team, stack(good+", refresh: true")), "strata-stacks", "strata-stacks-update",
 			"spec.serviceAccountName is web. Stacks of team web may run as infra; for others ask the platform team")
 	})
-	there := parse(t, stack(good))
 	patch := func(as client.Client, content string) error {
 		return as.Patch(t.Context(), there, client.RawPatch(types.MergePatchType, []byte(content)))
 	}

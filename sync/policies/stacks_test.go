@@ -23,6 +23,7 @@ const (
 	noPlugins   = " is set. Stacks of team web may not set an address to download plugins from; ask the platform team"
 	ofUpdate    = " names another stack or workspace. Stacks of team web update themselves; ask the platform team"
 	ofSources   = ". Stacks of team web may use https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
+	ofApproval  = "metadata.annotations.strata.dev/approval is not always. Stacks of team web may only demand an approval of every change; ask the platform team for less"
 	ofKinds     = ". Stacks of team web may use a GitRepository, OCIRepository or Bucket of source.toolkit.fluxcd.io; for others ask the platform team"
 )
 
@@ -37,6 +38,9 @@ var stacks = map[string]attempt{
 	"a harmless template":   {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}}, spec: {serviceAccountName: web, image: 'pulumi/pulumi:3', env: [{name: TZ, value: UTC}], resources: {requests: {cpu: 100m}}}}, updateTemplate: {metadata: {annotations: {a: b}}, spec: {stackName: dev, parallel: 4}}"), ""},
 
 	"named by an organization": {stack(strings.Replace(good, "dev", "organization/web/dev", 1)), ""},
+	"which demands approval":   {annotated("strata.dev/approval: always"), ""},
+	"which demands it wrongly": {annotated("strata.dev/approval: Always"), ofApproval},
+	"which demands nothing":    {annotated("strata.dev/approval: never"), ofApproval},
 	"named like an option":     {stack(strings.Replace(good, "dev", "--help", 1)), `spec.stack is "--help"` + ofName},
 	"named like a folder":      {stack(strings.Replace(good, "dev", "..", 1)), `spec.stack is ".."` + ofName},
 	"named by a path":          {stack(strings.Replace(good, "dev", "a/../../b", 1)), `spec.stack is "a/../../b"` + ofName},
@@ -104,6 +108,10 @@ var stacks = map[string]attempt{
 }
 
 func template(spec string) string { return stack(good + ", workspaceTemplate: {spec: {" + spec + "}}") }
+
+func annotated(annotation string) string {
+	return strings.Replace(stack(good), "metadata: {", "metadata: {annotations: {"+annotation+"}, ", 1)
+}
 
 func stack(spec string) string {
 	return fmt.Sprintf("{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: tried}, spec: {%s}}", spec)

@@ -34,5 +34,14 @@ func testUnfilled(t *testing.T, c *cluster, team client.Client) {
 			return refusedBy(err, "strata-stacks", "strata-stacks", test.refusal)
 		})
 	}
-	change(`{"spec": {"unfilled": null}}`)
+	change(`{"spec": {"workspace": {"cpu": "100m", "memory": "512Mi", "memoryLimit": "2Gi"}}}`)
+	const notSet = "spec.workspaceTemplate.spec.resources.limits.memory is not set. Stacks of team web have at least 2Gi, because a run that is killed leaves its lock behind; for others ask the platform team. " + text
+	eventually(t, "a limit is required", func() error {
+		return refusedBy(try(t, team, stack(good)), "strata-stacks", "strata-stacks", notSet)
+	})
+	if err := try(t, team, template("resources: {limits: {memory: 2Gi}}")); err != nil {
+		t.Errorf("with a limit: %v", err)
+	}
+	change(`{"spec": {"unfilled": null, "workspace": null}}`)
+	eventually(t, "no limit is required", func() error { return try(t, team, stack(good)) })
 }

@@ -24,8 +24,8 @@ var largePackages = map[string]string{}
 func codeFiles(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(files(t, ".go", "testdata"), func(name string) bool {
-		// controller-gen writes the files that begin with zz_generated. The tools are modules that others release.
-		return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(path.Base(name), "zz_generated.") || strings.HasPrefix(name, "tools/")
+		// The tools are modules that others release.
+		return strings.HasSuffix(name, "_test.go") || isGenerated(name, docstest.Read(t, name)) || strings.HasPrefix(name, "tools/")
 	})
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -20,10 +21,10 @@ import (
 	"github.com/strata-platform/strata/internal/signing"
 )
 
-// published matches the output of strata publish.
-var published = regexp.MustCompile(`(\S+/team-([a-z]+)/deploy):([0-9.]+)@(sha256:[0-9a-f]{64})`)
+// published matches the output of strata publish, for a team or the platform.
+var published = regexp.MustCompile(`(\S+/(?:team-([a-z]+)/deploy|platform/sync)):([0-9.]+)@(sha256:[0-9a-f]{64})`)
 
-// artifact: [!] artifact VERB FILE TAG — attacks the artifacts of a team with the team's login for the registry, and without
+// artifact: [!] artifact VERB FILE TAG — attacks the artifacts of a team, or of the platform, with their login for the registry, and without
 // the key of the publisher. FILE contains the output of strata publish. The verb copy gives the published artifact another
 // tag; tamper pushes it as the version TAG, and so with another manifest; sign pushes its signature as that of the artifact
 // TAG; delete removes a tag. With !, the registry must refuse it.
@@ -48,7 +49,8 @@ func tryArtifact(ts *testscript.TestScript, verb, output, tag string) error {
 	if match == nil {
 		return fmt.Errorf("%q is not the output of strata publish", output)
 	}
-	login, err := gitLogin(ts, match[2])
+	// The engineer's login can push the platform's artifacts.
+	login, err := gitLogin(ts, cmp.Or(match[2], "engineer"))
 	if err != nil {
 		return err
 	}

@@ -75,13 +75,16 @@ func TestAStackBecomesReadyUnderUpstreamsOperator(t *testing.T) {
 	status := strings.Join(strings.Fields(run("status")), " ")
 	for _, want := range []string{
 		"Deployment pulumi-kubernetes-operator/pulumi-operator 1 pod (sandboxed)",
-		"StatefulSet team-web/wordpress-infra-workspace 1 pod (sandboxed)",
 		"Stack team-web/wordpress-infra database=web_wordpress, host=",
 		"everything is ready",
 	} {
 		if !strings.Contains(status, want) {
 			t.Errorf("the status does not contain %q:\n%s", want, status)
 		}
+	}
+	// The pod of the run is deleted, because the platform fills in workspaceReclaimPolicy: Delete.
+	if strings.Contains(status, "wordpress-infra-workspace") {
+		t.Errorf("the pod of a finished run is still there:\n%s", status)
 	}
 	if _, err := os.Stat(h.TenantStates()); !os.IsNotExist(err) {
 		t.Errorf("a state is in the home's folders, which pods cannot read (%v)", err)

@@ -1,4 +1,4 @@
-// Package component registers components with the Pulumi engine.
+// Package component registers components with the Pulumi engine, and labels the Kubernetes objects that they create.
 package component
 
 import (
@@ -21,4 +21,12 @@ const (
 func Register(ctx *pulumi.Context, token, name string, properties pulumi.Map, component pulumi.ComponentResource, opts ...pulumi.ResourceOption) error {
 	former := pulumi.Aliases([]pulumi.Alias{{Type: pulumi.String(formerModule + strings.TrimPrefix(token, module))}})
 	return ctx.RegisterComponentResourceV2(token, name, properties, component, append(slices.Clone(opts), former)...)
+}
+
+// Labels returns the labels of a Kubernetes object of Strata. The caller may add to them.
+func Labels() pulumi.StringMap {
+	return pulumi.StringMap{
+		"app.kubernetes.io/part-of":    pulumi.String("strata"),
+		"app.kubernetes.io/managed-by": pulumi.String("pulumi"),
+	}
 }

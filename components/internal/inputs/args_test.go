@@ -63,7 +63,7 @@ func constructors() map[string]constructor {
 		}, "database it", "instance must be given"),
 		"gke.NewCluster": of(gke.NewCluster, gke.ClusterArgs{
 			Name: text, Project: text, Location: text, NodeCount: pulumi.Int(1), Network: text, Subnetwork: text,
-			Private: &gke.Private{},
+			Private: &gke.Private{}, Maintenance: &gke.Maintenance{},
 		}, "GKE cluster it", "location must be given"),
 		"identity.NewIdentity": of(identity.NewIdentity, identity.IdentityArgs{
 			AccountID: pulumi.String("team-web"), Project: text, Roles: []string{"roles/cloudsql.client"}, Key: true, KeyKeepers: pulumi.StringMap{"a": text},

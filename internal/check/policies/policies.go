@@ -30,6 +30,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/hop/stackdefaults"
 	"github.com/strata-platform/strata/sync"
 )
 
@@ -68,13 +69,13 @@ func New(team Team) (*Policies, error) {
 	if err := p.readRefusing(); err != nil {
 		return nil, fmt.Errorf("read the policies of layer 3 in this program: %w", err)
 	}
-	encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": hop.StackDefaults}, "spec": hop.StackDefaultsSpec()})
+	encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": stackdefaults.Name}, "spec": stackdefaults.Spec()})
 	if err != nil {
-		return nil, fmt.Errorf("read the policy %s: %w", hop.StackDefaults, err)
+		return nil, fmt.Errorf("read the policy %s: %w", stackdefaults.Name, err)
 	}
 	p.filling = &filling{}
 	if err := json.Unmarshal(encoded, &p.filling.policy); err != nil {
-		return nil, fmt.Errorf("read the policy %s: %w", hop.StackDefaults, err)
+		return nil, fmt.Errorf("read the policy %s: %w", stackdefaults.Name, err)
 	}
 	return p, nil
 }
@@ -215,11 +216,11 @@ func (p *Policies) Fill(ctx context.Context, object *unstructured.Unstructured, 
 			OptionalVariables: cel.OptionalVariableBindings{VersionedParams: p.params, Authorizer: authorize}, Namespace: p.namespace,
 		}, celconfig.RuntimeCELCostBudget)
 		if err != nil {
-			return fmt.Errorf("policy %s: %w", hop.StackDefaults, err)
+			return fmt.Errorf("policy %s: %w", stackdefaults.Name, err)
 		}
 		filled, ok := made.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("policy %s made a %T of an object", hop.StackDefaults, made)
+			return fmt.Errorf("policy %s made a %T of an object", stackdefaults.Name, made)
 		}
 		object.Object = filled.Object
 	}

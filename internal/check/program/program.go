@@ -123,9 +123,6 @@ type Fault struct {
 	Message string
 }
 
-// unset matches the fault of a reference to a missing resource, variable or config key.
-var unset = regexp.MustCompile(`resource, variable, or config value "([^"]*)" not found`)
-
 // located matches the path at the beginning of a message.
 var located = regexp.MustCompile(`^((?:resources|variables|outputs|configuration)\.\S+?): `)
 
@@ -150,17 +147,35 @@ func (s *Schemas) Check(content []byte, config []string) (faults []Fault, withou
 			of.Properties.PropertyMap = &ast.PropertyMapDecl{}
 		}
 	}
+	declare(template, config)
 	_, diags, err = pulumiyaml.PrepareTemplate(template, nil, pulumiyaml.NewPackageLoaderFromSchemaLoader(s))
 	if err != nil {
 		return []Fault{{Message: message.Explain(err.Error(), message.InProgram(content))}}, nil
 	}
-	faults = explain(content, diags)
-	return slices.DeleteFunc(faults, func(fault Fault) bool {
-		match := unset.FindStringSubmatch(fault.Message)
-		return match != nil && slices.ContainsFunc(config, func(key string) bool {
-			return match[1] == key || match[1] == key[strings.LastIndexByte(key, ':')+1:]
-		})
-	}), nil
+	return explain(content, diags), nil
+}
+
+// declare declares config keys in a program, without a type, so that the library does not stop at a reference to one. A key that has
+// the name of a resource, a variable or a declared key is left out: the name means that one.
+func declare(template *ast.TemplateDecl, config []string) {
+	taken := map[string]bool{}
+	for _, each := range template.GetConfig().Entries {
+		taken[each.Key.Value] = true
+	}
+	for _, each := range template.Resources.Entries {
+		taken[each.Key.Value] = true
+	}
+	for _, each := range template.Variables.Entries {
+		taken[each.Key.Value] = true
+	}
+	for _, key := range config {
+		for _, name := range []string{key, key[strings.LastIndexByte(key, ':')+1:]} {
+			if !taken[name] {
+				taken[name] = true
+				template.Configuration.Entries = append(template.Configuration.Entries, ast.ConfigMapEntry{Key: ast.String(name), Value: &ast.ConfigParamDecl{}})
+			}
+		}
+	}
 }
 
 // without returns the packages of a program without a schema, sorted.

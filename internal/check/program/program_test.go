@@ -55,6 +55,12 @@ var programs = map[string]struct {
 		"resources: {a: {type: 'gcp:sql:Database', properties: {name: web}}}", true,
 	},
 	"a config key of the Stack": {"resources: {a: {type: 'random:RandomPet', properties: {prefix: '${platform:instance}'}}}", false},
+	"a mistake beside a config key of the Stack": {
+		"resources: {a: {type: 'random:RandomPet', properties: {prefix: '${platform:instance}'}}, b: {type: 'random:RandomPet', properties: {lenght: 3}}}", true,
+	},
+	"a resource with the name of a config key": {
+		"resources: {instance: {type: 'random:RandomPet'}, b: {type: 'random:RandomPet', properties: {prefix: '${instance.id}-${platform:instance}'}}}", false,
+	},
 }
 
 // TestFaultsAreThoseOfTheEngine runs each program with the operator's engine, and compares.

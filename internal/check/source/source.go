@@ -11,6 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxFile bounds the size of a file in bytes. A build refuses a larger one, and a parser needs a hundred times as much memory.
+const maxFile = 1 << 20
+
 // Place is a place in a file. Line and Column begin at one.
 type Place struct {
 	File         string
@@ -34,7 +37,7 @@ type Document struct {
 	id   ID
 }
 
-// Read reads the given files. It skips files that it cannot read, and the rest of a file after an error: the build reports
+// Read reads the given files. It skips files that it cannot read, or that are larger than a build takes, and the rest of a file after an error: the build reports
 // both.
 func Read(tree fs.FS, names []string) *Files {
 	f := &Files{tree: tree, parsed: map[string][]*yaml.Node{}}
@@ -50,6 +53,10 @@ func Read(tree fs.FS, names []string) *Files {
 func (f *Files) parse(name string) []*yaml.Node {
 	if known, ok := f.parsed[name]; ok {
 		return known
+	}
+	info, err := fs.Lstat(f.tree, name)
+	if err != nil || info.Size() > maxFile {
+		return nil
 	}
 	content, err := fs.ReadFile(f.tree, name)
 	if err != nil {

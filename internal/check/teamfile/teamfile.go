@@ -4,6 +4,7 @@ package teamfile
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,10 +98,7 @@ func Load(from Source) (string, platform.Limits, error) {
 	if err != nil || file == "" {
 		return "", platform.Limits{}, err
 	}
-	if info, err := os.Stat(file); err == nil && info.Size() > maxSize {
-		return "", platform.Limits{}, fmt.Errorf("%s has %d bytes: a list of teams has at most %d", file, info.Size(), maxSize)
-	}
-	list, err := teams.Load(file)
+	list, err := read(file, from.File == "" && file == filepath.Join(from.Repository, Folder, Name))
 	if err != nil {
 		return "", platform.Limits{}, err
 	}
@@ -125,6 +123,26 @@ func Load(from Source) (string, platform.Limits, error) {
 	config.TeamURL = origin(from.Repository)
 	limits, err := platform.TeamLimits(config, list.Teams[at], list.Catalogue, filepath.Join(filepath.Dir(file), catalogue.Folder))
 	return list.Teams[at].Name, limits, err
+}
+
+// read reads a list of teams. own says that the file is that of the repository: whoever wrote it could make aliases of YAML stand
+// for gigabytes, so it must be JSON, which has none.
+func read(file string, own bool) (*teams.File, error) {
+	if info, err := os.Stat(file); err == nil && info.Size() > maxSize {
+		return nil, fmt.Errorf("%s has %d bytes: a list of teams has at most %d", file, info.Size(), maxSize)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of teams: %w", err)
+	}
+	if own && !json.Valid(content) {
+		return nil, fmt.Errorf("read the list of teams %s: it is not JSON: run `strata schema --team NAME --write CLONE` in the platform's repository, and commit the file", file)
+	}
+	list, err := teams.Decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of teams %s: %w", file, err)
+	}
+	return list, nil
 }
 
 // regular reports whether a name is a file in a folder, without links: a repository could otherwise name any file.

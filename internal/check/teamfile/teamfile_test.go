@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/check/teamfile"
@@ -59,6 +60,16 @@ func TestALinkIsNoFileOfTheRepository(t *testing.T) {
 	}
 	if team, _, err := teamfile.Load(teamfile.Source{Repository: repository}); team != "" || err != nil {
 		t.Errorf("team %q, error %v", team, err)
+	}
+}
+
+func TestTheFileOfARepositoryHasNoAliases(t *testing.T) {
+	repository := t.TempDir()
+	bomb := "apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\nx: &a " + strings.Repeat("x", 500_000) + "\ny: [" + strings.Repeat("*a,", 1000) + "]\n"
+	file := write(t, filepath.Join(repository, teamfile.Folder, teamfile.Name), bomb)
+	_, _, err := teamfile.Load(teamfile.Source{Repository: repository})
+	if err == nil || !strings.Contains(err.Error(), file+": it is not JSON: run `strata schema --team NAME --write CLONE`") {
+		t.Errorf("error %.300v", err)
 	}
 }
 

@@ -45,6 +45,8 @@ type Cloud struct {
 	URL string
 	// Owner is the project owner's credentials file.
 	Owner string
+	// Authority is the certificate, in PEM, that signs those of Google's hosts in a tunnel.
+	Authority []byte
 }
 
 // clusters is a fake ClusterRuntime.
@@ -88,7 +90,7 @@ func Start(t testing.TB) Cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Cloud{URL: front.URL, Owner: string(credentials)}
+	return Cloud{URL: front.URL, Owner: string(credentials), Authority: server.Authority()}
 }
 
 // Runner returns a runner with an identity of the cloud and a backend of its own.

@@ -23,6 +23,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/plugins"
+	fluxplugin "github.com/strata-platform/strata/internal/local/plugins/flux"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -37,7 +38,7 @@ func Main(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	run := func(ctx context.Context) error { return plugins.Run(ctx, name) }
-	if name == "flux" {
+	if name == flux.Plugin {
 		run = idleFlux().Serve
 	}
 	if err := run(context.Background()); err != nil {
@@ -50,8 +51,9 @@ func Main(m *testing.M) {
 func idleFlux() frame.Package {
 	return frame.Package{
 		Name: "flux", Version: flux.Version, Description: "Flux, without an installation.", Config: flux.ProviderArgs{},
-		Resources: map[string]frame.Resource{flux.FluxBootstrapGitToken: {
-			Args: flux.FluxBootstrapGitArgs{}, State: flux.FluxBootstrapGit{},
+		Parameter: fluxplugin.Package().Parameter,
+		Resources: map[string]frame.Resource{flux.BootstrapGitToken: {
+			Args: flux.BootstrapGitArgs{}, State: flux.BootstrapGit{},
 			Operations: frame.Handle(frame.CRUD[options.Install, options.Install]{
 				Create: func(_ context.Context, r frame.Request[options.Install, options.Install]) (string, options.Install, error) {
 					return r.Args.Namespace, r.Args, nil
@@ -156,7 +158,7 @@ func (c *Cluster) Runner(t testing.TB) layers.Runner {
 	}
 	for name, target := range map[string]string{
 		"pulumi": toolchaintest.Path(t, "pulumi"), "pulumi-resource-kubernetes": toolchaintest.Path(t, "pulumi-resource-kubernetes"),
-		"pulumi-resource-random": self, "pulumi-resource-flux": self,
+		"pulumi-resource-random": self, plugins.Executable(flux.Plugin): self,
 	} {
 		if err := os.Symlink(target, filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)

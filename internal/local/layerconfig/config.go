@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/repositories"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -64,6 +65,13 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	config.Interval = "10s"
 	config.PlatformURL = all.Address(repositories.Platform)
 	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(repositories.Platform))
+	if all.Home.Source() == home.OCISource {
+		key, keyErr := PublicKey(all.Home, repositories.Platform)
+		if keyErr != nil {
+			return nil, keyErr
+		}
+		config.PlatformURL, config.PlatformPublishers = "oci://"+all.Registry+"/"+repositories.PlatformArtifacts, origins.Publishers{key}
+	}
 	if all.Layer3 != nil {
 		config.StrataFile, config.StrataURL = filepath.Join(all.Root, pins.File), all.Address(repositories.Strata)
 		config.StrataUsername, config.StrataPassword = login(gitserver.Reader(repositories.Strata))

@@ -5,14 +5,15 @@ import (
 	"github.com/strata-platform/strata/internal/signing"
 )
 
-// Key returns the key of the home that signs the artifacts of a team. It creates the key at the first call.
-func Key(h home.Home, team string) (*signing.Key, error) {
-	return signing.EnsureKey("the key of team "+team, h.SecretFile("publish-"+team+".key"))
+// Key returns the key of the home that signs the artifacts of a team, or of repositories.Platform. It creates the key at the first
+// call.
+func Key(h home.Home, owner string) (*signing.Key, error) {
+	return signing.EnsureKey("the key of "+owner+" for artifacts", h.SecretFile("publish-"+owner+".key"))
 }
 
 // PublicKey returns the public key of Key in PEM.
-func PublicKey(h home.Home, team string) (string, error) {
-	key, err := Key(h, team)
+func PublicKey(h home.Home, owner string) (string, error) {
+	key, err := Key(h, owner)
 	if err != nil {
 		return "", err
 	}

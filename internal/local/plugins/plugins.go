@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/flux"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
+	sdk "github.com/strata-platform/strata/sdks/flux"
 )
 
 // prefix begins the name of a Pulumi provider plugin's executable.
@@ -21,7 +22,8 @@ const prefix = "pulumi-resource-"
 
 // providers maps the name of each provider to the function that runs its plugin process.
 var providers = map[string]func(context.Context) error{
-	"flux":      func(ctx context.Context) error { return flux.Package().Serve(ctx) },
+	sdk.Plugin:  func(ctx context.Context) error { return flux.Package().Serve(ctx) },
+	"flux":      func(ctx context.Context) error { return flux.Former().Serve(ctx) },
 	"gcp":       func(ctx context.Context) error { return gcp.Package().Serve(ctx) },
 	"random":    func(ctx context.Context) error { return random.Package().Serve(ctx) },
 	plugin.Name: plugin.Serve,

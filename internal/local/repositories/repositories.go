@@ -26,6 +26,9 @@ const (
 	Strata = "strata"
 )
 
+// PlatformArtifacts is the repository of the platform's artifacts in the home's registry.
+const PlatformArtifacts = platform.PlatformNamespace + "/sync"
+
 // Repositories are the repositories on the Git server of a home.
 type Repositories struct {
 	Home home.Home
@@ -73,8 +76,8 @@ func (r Repositories) Heads(list []teams.Team) map[string]string {
 	}
 	add(platform.PlatformNamespace, own, Platform, gitserver.Branch)
 	for _, team := range list {
-		// Flux applies a version of the artifacts or tags, and not the latest commit of a branch.
-		if team.Artifacts() || team.Tags() {
+		// Flux applies a version of the artifacts or tags, or objects, and not the latest commit of a branch.
+		if team.Artifacts() || team.Objects() || team.Tags() {
 			continue
 		}
 		repository := team.Name

@@ -8,10 +8,23 @@ import (
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/graph"
+	"github.com/strata-platform/strata/operator/approval"
+	"github.com/strata-platform/strata/teams"
 )
 
 func stackExplanations() []explanation {
 	return []explanation{
+		{"a Stack waits for an approval", func(e *explainer, o *graph.Object) (string, string, string) {
+			if !o.AwaitsApproval() {
+				return "", "", ""
+			}
+			// The command of this platform names its home.
+			why, _, can := strings.Cut(o.Message, approval.ToApprove)
+			if !can {
+				return o.Message, "", "correct it and push"
+			}
+			return why, "an approver", "run " + e.Scope.Command("approve", o.Text("status", "approval", "plan"), "--team", strings.TrimPrefix(o.Namespace, teams.Team{}.Namespace()))
+		}},
 		{"Google Cloud denies a permission that no layer grants", func(e *explainer, o *graph.Object) (string, string, string) {
 			permission := deniedPermission(o)
 			if o.Kind != "Stack" || permission == "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/graph"
 	"github.com/strata-platform/strata/internal/status/message"
+	"github.com/strata-platform/strata/platform"
 )
 
 // syncExplanations explain sources, Kustomizations and Receivers. An empty person means the owner of the namespace: the team for
@@ -38,6 +39,9 @@ func syncExplanations() []explanation {
 			}
 			if o.Kind == graph.GitRepository {
 				return o.Message, "", "tag a commit with such a version, and push the tag"
+			}
+			if o.Namespace == platform.PlatformNamespace {
+				return o.Message, "", "publish the platform: run " + e.Scope.Command("publish --platform")
 			}
 			return o.Message, "", "publish an artifact: run " + e.Scope.Command("publish --team "+o.Name) + " in the folder with the manifests"
 		}},

@@ -87,7 +87,11 @@ func (p Push) Result(ctx context.Context, say func(line string)) string {
 // isFinal reports whether a failure that has lasted for some time is the result.
 func (p Push) isFinal(cause status.Item, lasted time.Duration) bool {
 	// Flux repeats an apply, but a policy and a build always give the same result for the same commit.
-	return cause.Kind == "Kustomization" && slices.Contains(refused, cause.Reason) && lasted >= p.Every || lasted >= p.Patience
+	if cause.Kind == "Kustomization" && slices.Contains(refused, cause.Reason) {
+		return lasted >= p.Every
+	}
+	// Nothing happens until a person approves. The state may still be that of an earlier commit, until the operator has seen this one.
+	return cause.AwaitsApproval() && lasted >= 4*p.Every || lasted >= p.Patience
 }
 
 // unfinished returns the result of a wait that ends before the commit is ready.

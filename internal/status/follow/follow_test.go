@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -30,6 +31,7 @@ func operator() status.Report {
 
 func TestResultOfAPush(t *testing.T) {
 	waits := team("Stack", "Progressing", "it runs")
+	asks := team("Stack", "AwaitingApproval", "up would delete it")
 	fails := team("Stack", "UpdateFailed", "the name is taken")
 	rejects := team("Kustomization", "ReconciliationFailed", "admission policy p rejects Program team-web/web")
 	ready := status.Report{Items: []status.Item{{Layer: status.LayerSync, Kind: "Deployment", Name: "unrelated"}}}
@@ -37,8 +39,10 @@ func TestResultOfAPush(t *testing.T) {
 	for name, tc := range map[string]struct {
 		states []follow.State // the last one repeats
 		err    error
-		want   string
-		said   string
+		// patience is that of the push, if it is not the test's.
+		patience time.Duration
+		want     string
+		said     string
 	}{
 		"the commit is applied, and the team is ready": {
 			states: []follow.State{{Report: fails}, {Report: waits, Tried: true}, {Report: ready, Tried: true}}, want: "ready",
@@ -50,6 +54,14 @@ func TestResultOfAPush(t *testing.T) {
 		"a failure that lasts": {
 			states: []follow.State{{Report: fails, Tried: true}}, want: "not ready: Stack team-web/web: UpdateFailed: the name is taken",
 			said: "Stack team-web/web: UpdateFailed: the name is taken",
+		},
+		"a Stack that waits for a person": {
+			states: []follow.State{{Report: asks, Tried: true}}, patience: time.Hour, want: "not ready: Stack team-web/web waits for approval: up would delete it",
+			said: "Stack team-web/web waits for approval: up would delete it",
+		},
+		"a Stack that has waited for a person until this commit": {
+			states: []follow.State{{Report: asks, Tried: true}, {Report: waits, Tried: true}, {Report: ready, Tried: true}}, want: "ready",
+			said: "Stack team-web/web waits for approval: up would delete it|Stack team-web/web: Progressing: it runs",
 		},
 		"a policy that rejects the commit": {
 			states: []follow.State{{Report: rejects, Tried: true}}, want: "not ready: Kustomization team-web/web: ReconciliationFailed: admission policy p rejects Program team-web/web",
@@ -80,7 +92,7 @@ func TestResultOfAPush(t *testing.T) {
 					return state, nil
 				},
 				Counts: func(i status.Item) bool { return i.Namespace == "team-web" },
-				Ready:  "ready", Command: "strata status", Every: time.Millisecond, Patience: 20 * time.Millisecond,
+				Ready:  "ready", Command: "strata status", Every: time.Millisecond, Patience: cmp.Or(tc.patience, 20*time.Millisecond),
 			}
 			if got := p.Result(ctx, func(line string) { said = append(said, line) }); got != tc.want || strings.Join(said, "|") != tc.said {
 				t.Errorf("the result is %q after %q, want %q after %q", got, said, tc.want, tc.said)

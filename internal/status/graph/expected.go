@@ -2,12 +2,16 @@ package graph
 
 import (
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/snapshot"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/artifactguard"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -21,7 +25,7 @@ func (s Scope) layer(k snapshot.Key) string {
 	case "ClusterRole":
 		return status.LayerPlatform
 	case "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
-		if k.Name == platform.RolePlatform || k.Name == platform.HopGuard {
+		if k.Name == platform.RolePlatform || k.Name == platform.HopGuard || strings.HasPrefix(k.Name, artifactguard.Prefix) {
 			return status.LayerPlatform
 		}
 		return status.LayerSync
@@ -33,7 +37,7 @@ func (s Scope) layer(k snapshot.Key) string {
 		return status.LayerPlatform
 	case namespace == platform.PlatformNamespace:
 		// The first source and sync create further sources and syncs, which belong to layer 3.
-		if slices.Contains([]string{"GitRepository", "Kustomization"}, k.Kind) && k.Name != platform.PlatformAccount {
+		if slices.Contains([]string{GitRepository, OCIRepository, "Kustomization"}, k.Kind) && k.Name != platform.PlatformAccount {
 			return status.LayerSync
 		}
 		return status.LayerPlatform
@@ -61,7 +65,7 @@ func (s Scope) Required() []snapshot.Key {
 		snapshot.NewKey("Namespace", "", platform.PlatformNamespace),
 		snapshot.NewKey("ServiceAccount", platform.PlatformNamespace, platform.PlatformAccount),
 		snapshot.NewKey("RoleBinding", platform.PlatformNamespace, platform.RolePlatform),
-		snapshot.NewKey("GitRepository", platform.PlatformNamespace, platform.PlatformAccount),
+		snapshot.NewKey(GitRepository, platform.PlatformNamespace, platform.PlatformAccount),
 		snapshot.NewKey("Kustomization", platform.PlatformNamespace, platform.PlatformAccount),
 		snapshot.NewKey("ClusterRoleBinding", "", platform.RolePlatform),
 		snapshot.NewKey("ValidatingAdmissionPolicy", "", platform.HopGuard),
@@ -76,13 +80,34 @@ func (s Scope) Required() []snapshot.Key {
 	for _, team := range s.Teams {
 		list = append(list, HopOf(team)...)
 	}
+	for i, k := range list {
+		if kind := s.sources[k.Namespace]; kind != "" && k.Kind == GitRepository {
+			list[i] = snapshot.NewKey(kind, k.Namespace, k.Name)
+		}
+	}
 	return list
+}
+
+// findSources records the kinds of the platform's own sources, as its Kustomizations name them: layer 2's configuration decides whether
+// Flux fetches the platform from Git or from a registry.
+func (s *Scope) findSources(kustomizations []*unstructured.Unstructured) {
+	s.sources = map[string]string{}
+	for _, each := range kustomizations {
+		team, isTeams := s.Team(each.GetNamespace())
+		own := each.GetNamespace() == platform.PlatformNamespace && each.GetName() == platform.PlatformAccount
+		if own || isTeams && team.Offer != "" && each.GetName() == team.ServiceAccount() {
+			s.sources[each.GetNamespace()] = Text(each, "spec", "sourceRef", "kind")
+		}
+	}
 }
 
 // sourceKind returns the kind of a team's source.
 func sourceKind(team teams.Team) string {
-	if team.Artifacts() {
+	switch {
+	case team.Artifacts():
 		return OCIRepository
+	case team.Objects():
+		return Bucket
 	}
 	return GitRepository
 }

@@ -27,6 +27,7 @@ type Graph struct {
 
 // New returns the graph of a snapshot. Its objects have no states yet: package health sets them.
 func New(s *snapshot.Snapshot, scope Scope) *Graph {
+	scope.findSources(s.Objects["Kustomization"])
 	g := &Graph{Scope: scope, Objects: map[snapshot.Key]*Object{}, snapshot: s}
 	g.warnings = sync.OnceValue(func() map[snapshot.Key]*unstructured.Unstructured { return latestWarnings(s.Warnings()) })
 	for _, k := range snapshot.Kinds {

@@ -30,6 +30,9 @@ type Scope struct {
 	Call func(words string) string
 	// Kubectl is the beginning of kubectl's command lines in messages; empty means "kubectl".
 	Kubectl string
+
+	// sources are the kinds of the platform's own sources by their namespaces: see findSources.
+	sources map[string]string
 }
 
 // Team returns the team that a namespace belongs to.

@@ -22,7 +22,8 @@ func Assess(g *graph.Graph) {
 		}
 		o.Ready, o.Reason, o.Message = state(g, o)
 		o.Message = message.OneLine(o.Message)
-		if o.Content.GetDeletionTimestamp() != nil {
+		// The deletion of a Stack can wait for an approval, too.
+		if o.Content.GetDeletionTimestamp() != nil && !o.AwaitsApproval() {
 			o.Ready, o.Reason = false, status.ReasonTerminating
 			o.Message = strings.TrimSuffix("it is being deleted: "+o.Message, ": ")
 			if why := destroyFailure(o); why != "" {

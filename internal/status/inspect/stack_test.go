@@ -24,6 +24,20 @@ var kept = with("Stack", "team-web", "wordpress-infra", func(o *unstructured.Uns
 		"because it is protected. To unprotect the resource, either remove the `protect` flag or use the command: `pulumi state unprotect 'urn:x'`"}, "status", "lastUpdate")
 })
 
+// asks returns the changes of a Stack that waits for an approval, with the operator's message.
+func asks(message string) []change {
+	const stack = "wordpress-infra"
+	return []change{
+		says("Stack", "team-web", stack, "Ready", "False", "NotReadyStalled", message), says("Stack", "team-web", stack, "Stalled", "True", "AwaitingApproval", message),
+		set("Stack", "team-web", stack, map[string]any{"plan": "stack.wordpress-infra", "message": message}, "status", "approval"),
+	}
+}
+
+const (
+	wouldDelete = `up would delete gcp:sql/database:Database "orders" (its data is lost)`
+	approveIt   = "; to approve it: strata approve stack.wordpress-infra --team web"
+)
+
 func TestRootCauseOfStacks(t *testing.T) {
 	for name, tc := range map[string]causeCase{
 		"a key that no context has is the team's": {
@@ -51,6 +65,23 @@ func TestRootCauseOfStacks(t *testing.T) {
 			changes: []change{kept},
 			want: "Stack team-web/wordpress-infra: CannotBeDestroyed: it cannot be destroyed: resource \"urn:x\" cannot be deleted because it is protected: the platform team: " +
 				"run `kubectl --kubeconfig \"$(strata kubeconfig)\" -n team-web patch stack wordpress-infra --type=merge -p '{\"spec\":{\"destroyOnFinalize\":false}}'` to keep its resources",
+		},
+		"a Stack that waits for an approval": {
+			changes:  append(asks(wouldDelete+approveIt), failed("HealthCheckFailed", "failed early due to stalled resources: [Stack/team-web/wordpress-infra status: 'Failed']")),
+			want:     "Stack team-web/wordpress-infra waits for approval: " + wouldDelete + ": an approver: run `strata approve stack.wordpress-infra --team web`",
+			explains: []string{"Kustomization team-web/web"},
+		},
+		"a Stack that waits for an approval that nobody can give": {
+			changes: asks(wouldDelete + "; nobody can approve Plan stack.wordpress-infra: it has more than a megabyte"),
+			want:    "Stack team-web/wordpress-infra waits for approval: " + wouldDelete + "; nobody can approve Plan stack.wordpress-infra: it has more than a megabyte: team web: correct it and push",
+		},
+		"a deleted Stack that waits for an approval": {
+			changes: append(asks("destroy would delete a database"+approveIt), with("Stack", "team-web", "wordpress-infra", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(new(metav1.Now())) })),
+			want:    "Stack team-web/wordpress-infra waits for approval: destroy would delete a database: an approver: run `strata approve stack.wordpress-infra --team web`",
+		},
+		"a Stack that runs, beside one that waits for an approval": {
+			changes: append(asks(wouldDelete+approveIt), stackNamed("runs", "{}")),
+			want:    "Stack team-web/runs: Progressing: its controller has reported no state yet",
 		},
 		"a Program that a push removed while its Stack stays, during pruning": {
 			changes: []change{gone("Program", "team-web", "wordpress-infra"), says("Stack", "team-web", "wordpress-infra", "Ready", "False", "NotReadyStalled", "there is no Program"),
@@ -159,5 +190,18 @@ func TestANewTeamIsOneLineAndTheLastCause(t *testing.T) {
 	}
 	if !report.Lacks(status.LayerPlatform) {
 		t.Error("layer 2 is reported as complete")
+	}
+}
+
+func TestAStackThatWaitsForAPersonHasAMarkOfItsOwn(t *testing.T) {
+	var out strings.Builder
+	reportOf(t, nil, asks(wouldDelete+approveIt)...).Print(&out, status.Style{})
+	for _, want := range []string{
+		"├─ ? Stack           team-web/wordpress-infra                    waits for approval: " + wouldDelete,
+		"\nnot ready: Stack team-web/wordpress-infra waits for approval: " + wouldDelete + ": an approver: run `strata approve",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
 	}
 }

@@ -16,6 +16,10 @@ const persistTime = 20 * time.Second
 // that cannot be read. Somebody may have fixed such a cause since the last retry, so it has to persist for longer.
 const retriedTime = time.Minute
 
+// askedTime is the same duration for a Stack that waits for a person. Such a cause is the root cause only if nothing is in progress any
+// more, so the operator needs no more than the time to see the latest change.
+const askedTime = 2 * time.Second
+
 // updateFailed is the reason of a Stack whose runs have failed repeatedly (operator/api/v1, StalledUpdateFailedReason).
 const updateFailed = "UpdateFailed"
 
@@ -23,7 +27,7 @@ const updateFailed = "UpdateFailed"
 // of Stacks.
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
-	status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonNotSigned, status.ReasonRolledBack,
+	status.ReasonAwaitingApproval, status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonNotSigned, status.ReasonRolledBack,
 	"InvalidImageName",
 }
 
@@ -42,10 +46,14 @@ func (p *persistence) isHopeless(report status.Report, now time.Time) bool {
 		*p = persistence{}
 		return false
 	}
-	if cause.Reason == updateFailed {
-		return p.of(cause.String(), now) >= retriedTime
+	lasted := p.of(cause.String(), now)
+	switch {
+	case cause.Reason == updateFailed:
+		return lasted >= retriedTime
+	case cause.AwaitsApproval():
+		return lasted >= askedTime
 	}
-	return p.of(cause.String(), now) >= persistTime
+	return lasted >= persistTime
 }
 
 // fails reports whether reading the status has failed for long enough with the same error.

@@ -16,6 +16,7 @@ func TestOnlyHopelessCausesEndAWaitEarly(t *testing.T) {
 	}
 	seen := func(items ...status.Item) status.Report { return status.NewReport(items) }
 	failed := stack("UpdateFailed", "database shop exists already")
+	asks := stack("AwaitingApproval", "up would delete it")
 	type look struct {
 		after  time.Duration
 		report status.Report
@@ -31,7 +32,11 @@ func TestOnlyHopelessCausesEndAWaitEarly(t *testing.T) {
 		"an apply that fails for now":     {{0, seen(stack("ReconciliationFailed", "connection refused")), false}, {persistTime, seen(stack("ReconciliationFailed", "connection refused")), false}},
 		"outputs that are too large":      {{0, seen(stack("TooLarge", "x")), false}, {persistTime, seen(stack("TooLarge", "x")), true}},
 		"a source that is suspended":      {{0, seen(status.Item{Kind: "GitRepository", Reason: "Suspended"}), false}, {persistTime, seen(status.Item{Kind: "GitRepository", Reason: "Suspended"}), true}},
-		"a platform that stays ready":     {{0, seen(source(true)), false}, {persistTime, seen(source(true)), false}},
+		"a Stack that waits for a person": {{0, seen(asks), false}, {time.Second, seen(asks), false}, {askedTime, seen(asks), true}},
+		"a Stack that waits for a person, beside one that runs": {
+			{0, seen(asks, stack("StackProcessing", "x")), false}, {retriedTime, seen(asks, stack("StackProcessing", "x")), false},
+		},
+		"a platform that stays ready": {{0, seen(source(true)), false}, {persistTime, seen(source(true)), false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p persistence

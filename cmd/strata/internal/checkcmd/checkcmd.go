@@ -121,10 +121,14 @@ func run(command *cobra.Command, o cli.Options, f flags, args []string) error {
 	if err := write(o.Out, result); err != nil {
 		return err
 	}
-	if count := len(result.Findings); count > 0 {
+	switch count := len(result.Findings); count {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 finding in %s: correct it, and check again", options.Folder)
+	default:
 		return fmt.Errorf("%d findings in %s: correct them, and check again", count, options.Folder)
 	}
-	return nil
 }
 
 // fallback returns a function for the teams.yaml of the platform's repository.

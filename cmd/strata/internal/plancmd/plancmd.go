@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/access"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/complete"
+	"github.com/strata-platform/strata/internal/plans/approvals"
 	"github.com/strata-platform/strata/internal/plans/clone"
 	"github.com/strata-platform/strata/internal/plans/report"
 	"github.com/strata-platform/strata/internal/progress"
@@ -34,24 +36,28 @@ type Result struct {
 
 // Plan is a Plan in the output.
 type Plan struct {
-	Namespace string       `json:"namespace"`
-	Name      string       `json:"name"`
-	Branch    string       `json:"branch"`
-	Commit    string       `json:"commit"`
-	Sync      string       `json:"sync"`
-	Created   time.Time    `json:"created"`
-	Phase     string       `json:"phase"`
-	Message   string       `json:"message"`
-	Digest    string       `json:"digest"`
-	Stacks    []plan.Stack `json:"stacks"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Branch    string `json:"branch"`
+	Commit    string `json:"commit"`
+	Sync      string `json:"sync"`
+	// Stack is the Stack that waits for an approval of the Plan.
+	Stack   string       `json:"stack"`
+	Created time.Time    `json:"created"`
+	Phase   string       `json:"phase"`
+	Message string       `json:"message"`
+	Digest  string       `json:"digest"`
+	Stacks  []plan.Stack `json:"stacks"`
+	// Approval says whether the Plan needs an approval, and who has given it.
+	Approval approvals.State `json:"approval"`
 }
 
-func resultOf(all []*plan.Plan) Result {
+func resultOf(all []report.Subject) Result {
 	result := Result{Plans: []Plan{}}
 	for _, p := range all {
 		shown := Plan{
-			Namespace: p.Namespace, Name: p.Name, Branch: p.Spec.Branch, Commit: p.Spec.Commit, Sync: p.Spec.Sync, Created: p.CreationTimestamp.UTC(),
-			Phase: p.Status.Phase, Message: p.Status.Message, Digest: p.Status.Digest, Stacks: []plan.Stack{},
+			Namespace: p.Namespace, Name: p.Name, Branch: p.Spec.Branch, Commit: p.Spec.Commit, Sync: p.Spec.Sync, Stack: p.Spec.Stack, Created: p.CreationTimestamp.UTC(),
+			Phase: p.Status.Phase, Message: p.Status.Message, Digest: p.Status.Digest, Stacks: []plan.Stack{}, Approval: p.Approval,
 		}
 		shown.Stacks = append(shown.Stacks, p.Status.Stacks...)
 		result.Plans = append(result.Plans, shown)
@@ -62,7 +68,7 @@ func resultOf(all []*plan.Plan) Result {
 // New returns the command.
 func New(o cli.Options) *cobra.Command {
 	var work cli.Work
-	var a *access
+	var f *access.Flags
 	command := &cobra.Command{
 		Use:   "plan [REF]",
 		Short: "Show what a commit of a team's repository would do, before Flux applies it",
@@ -90,24 +96,24 @@ It exits with 0 if each Stack is planned, whatever the plan says, with 3 if a St
 			if len(args) > 0 {
 				name = args[0]
 			}
-			var all []*plan.Plan
+			var all []report.Subject
 			err := work.Run(command, o.Err, func(ctx context.Context, show *progress.Reporter) (err error) {
-				all, err = create(ctx, command, a, name, show)
+				all, err = create(ctx, command, f, name, show)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if err := write(command, o.Out, a, all); err != nil {
+			if err := write(command, o.Out, f, all); err != nil {
 				return err
 			}
 			return verdict(all)
 		},
 	}
-	a = bind(command, o, markdown)
+	f = access.Bind(command, o, markdown)
 	work.BindTimeout(command)
 	command.ValidArgsFunction = complete.One(func() ([]string, error) {
-		opened, err := clone.Open(command.Context(), a.folder)
+		opened, err := clone.Open(command.Context(), f.Folder)
 		if err != nil {
 			return nil, err
 		}
@@ -118,10 +124,10 @@ It exits with 0 if each Stack is planned, whatever the plan says, with 3 if a St
 }
 
 // create creates the Plans of a commit, and waits for their results.
-func create(ctx context.Context, command *cobra.Command, a *access, name string, show *progress.Reporter) ([]*plan.Plan, error) {
+func create(ctx context.Context, command *cobra.Command, f *access.Flags, name string, show *progress.Reporter) ([]report.Subject, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("%s have passed", longest))
 	defer cancel()
-	opened, err := clone.Open(ctx, a.folder)
+	opened, err := clone.Open(ctx, f.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +144,13 @@ func create(ctx context.Context, command *cobra.Command, a *access, name string,
 			show.Note("not committed, and so not in the plan: %d files", count)
 		}
 	}
-	in, err := a.open(ctx, command)
+	in, err := open(ctx, command, f)
 	if err != nil {
 		return nil, err
 	}
 	var all []*plan.Plan
 	err = show.Run(fmt.Sprintf("build commit %.10s", commit.ID), func() (string, error) {
-		syncs, err := in.Syncs(ctx, in.namespace, in.source)
+		syncs, err := in.Syncs(ctx, in.Namespace, in.Team)
 		if err != nil {
 			return "", err
 		}
@@ -167,12 +173,12 @@ func create(ctx context.Context, command *cobra.Command, a *access, name string,
 			return nil, err
 		}
 	}
-	return all, nil
+	return in.subjects(ctx, all...)
 }
 
 // write prints Plans in the format of the flag -o.
-func write(command *cobra.Command, w io.Writer, a *access, all []*plan.Plan) error {
-	return a.Print(w, resultOf(all), func() error {
+func write(command *cobra.Command, w io.Writer, f *access.Flags, all []report.Subject) error {
+	return f.Print(w, resultOf(all), func() error {
 		if command.Flag(cli.OutputFlag).Value.String() == markdown {
 			_, err := io.WriteString(w, report.Markdown(all...))
 			return err
@@ -187,7 +193,7 @@ func write(command *cobra.Command, w io.Writer, a *access, all []*plan.Plan) err
 }
 
 // verdict returns an error with exitUnplanned if something could not be planned.
-func verdict(all []*plan.Plan) error {
+func verdict(all []report.Subject) error {
 	var names []string
 	for _, p := range all {
 		if p.Status.Phase == plan.Failed {

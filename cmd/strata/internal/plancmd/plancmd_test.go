@@ -146,7 +146,8 @@ func TestACommitIsPlannedByATeamAndByTheEngineer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(good, "new.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loss := "DATA LOSS: Stack good deletes db (gcp:sql/database:Database)\n\nStack good: 1 delete, 2 unchanged\n"
+	loss := "DATA LOSS: Stack good deletes db (gcp:sql/database:Database)\nThe operator waits for an approval before it does this: strata approve " + name + " --team web\n\n" +
+		"Stack good: 1 delete, 2 unchanged\n"
 	for _, tc := range []struct {
 		does     string
 		engineer bool
@@ -158,7 +159,8 @@ func TestACommitIsPlannedByATeamAndByTheEngineer(t *testing.T) {
 		{"the engineer plans a branch", true, []string{"feature", "--folder", good}, 0, loss, "plan team-web/" + name},
 		{"the engineer names the team", true, []string{"--team", "web", "--folder", good, "-o", "markdown"}, 0, "> - Stack `good` **deletes** `db` (`gcp:sql/database:Database`)", ""},
 		{"a Stack cannot be planned", false, []string{"--folder", bad, "-o", "markdown"}, 3, "Cannot be planned: `no \\x7c \\x1b[2J program`", "not all Stacks can be planned"},
-		{"the list names both", false, []string{"list", "--folder", good}, 0, "1 delete, loses data\n", ""},
+		{"the list names both", false, []string{"list", "--folder", good}, 0, "1 delete, loses data", ""},
+		{"the list says which Plan needs an approval", false, []string{"list", "--folder", good}, 0, "loses data  needed\n", ""},
 		{"a Plan is shown", false, []string{"show", name, "--folder", good}, 0, loss, ""},
 		{"a failed Plan is shown", false, []string{"show", failed, "--folder", good}, 3, "Stack bad: failed", "not all Stacks can be planned"},
 		{"an unknown Plan", false, []string{"show", "none", "--folder", good}, 1, "", "`strata plan list` shows all"},

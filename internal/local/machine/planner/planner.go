@@ -10,7 +10,9 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/plans"
+	"github.com/strata-platform/strata/internal/plans/approvals"
 	"github.com/strata-platform/strata/internal/plans/report"
+	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -31,6 +33,20 @@ func (p *Planner) client() (*plans.Client, error) {
 		return nil, errNoCluster
 	}
 	return plans.NewClient(config)
+}
+
+// subject returns a Plan with the state of its approval.
+func (p *Planner) subject(ctx context.Context, of *plan.Plan) (report.Subject, error) {
+	config := p.Admin()
+	if config == nil {
+		return report.Subject{}, errNoCluster
+	}
+	client, err := approvals.NewClient(config)
+	if err != nil {
+		return report.Subject{}, err
+	}
+	state, err := client.StateOf(ctx, of)
+	return report.On(of, state, p.Call), err
 }
 
 // Create implements gitserver.Plans. It deletes the oldest Plans of the namespace if there are too many, because the operator, which does
@@ -80,7 +96,11 @@ func (p *Planner) Follow(ctx context.Context, repository, name string, say func(
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return report.Text(created)
+	shown, err := p.subject(ctx, created)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return report.Text(shown)
 }
 
 // Delete implements gitserver.Plans.

@@ -159,7 +159,8 @@ func TestAPushedBranchIsPlanned(t *testing.T) {
 		got := s.push(t, "web", "-o", "wait", "HEAD:other")
 		for _, want := range []string{
 			"waiting for the plan, at most 5m0s; Ctrl-C ends the wait, but not the push\n", "\nPlan other-" + id[:10] + ": commit " + id[:10] + " of branch other\n",
-			"\nDATA LOSS: Stack second replaces db (gcp:sql/database:Database)\n", "\nStack second: 1 create, 1 replace\n", "\n  ± replace db", "\n  + create new\\x1b[2J (t)",
+			"\nDATA LOSS: Stack second replaces db (gcp:sql/database:Database)\n",
+			"\nThe operator waits for an approval before it does this: strata approve other-" + id[:10] + " --team web\n", "\nStack second: 1 create, 1 replace\n", "\n  ± replace db", "\n  + create new\\x1b[2J (t)",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is missing in\n%s", want, got)

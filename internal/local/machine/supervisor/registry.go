@@ -33,9 +33,12 @@ const teamImages = 20 << 30
 // takes two.
 const teamNames = 2000
 
+// platformRepository is the name of the platform's repository on the Git server, and of its namespace.
+const platformRepository = "platform"
+
 // registryLogin returns the logins of the registry, which are those of the Git server: the engineer may do everything, the
 // account of a team may push and pull below the team's namespace, and its reader may pull there. Both may pull what is
-// shared.
+// shared. The platform's reader may pull below the platform's namespace.
 func registryLogin(secret string) registry.Login {
 	return func(user, password string) (registry.Grant, bool) {
 		if user == "" || subtle.ConstantTimeCompare([]byte(gitserver.Password(secret, user)), []byte(password)) != 1 {
@@ -47,6 +50,9 @@ func registryLogin(secret string) registry.Login {
 		}
 		team, reads := strings.CutSuffix(user, gitserver.Reader(""))
 		namespace := teams.Team{Name: team}.Namespace()
+		if team == platformRepository {
+			namespace = platformRepository
+		}
 		grant := registry.Grant{Pull: func(repository string) bool {
 			return images.Within(repository, namespace) || images.Within(repository, images.Shared)
 		}}
