@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package conformance runs Kubernetes' own tests of a node against a local platform.
-package conformance
+// Package nodeconformance runs Kubernetes' own tests of a node against a local platform.
+package nodeconformance
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// TestSoakConformance runs the tests that testdata/focus selects. It fails if a test fails that testdata/known does not
+// TestSoakNodeConformance runs the tests that testdata/focus selects. It fails if a test fails that testdata/known does not
 // list, if a listed one passes, and if a line of testdata/known names no test.
-func TestSoakConformance(t *testing.T) {
+func TestSoakNodeConformance(t *testing.T) {
 	soak.Rounds(t, 1) // The suite is one round.
 	p := stratatest.NewWithTools(t)
 	programs := buildPrograms(t)
@@ -133,9 +133,9 @@ func lines(t *testing.T, name string) []string {
 	})
 }
 
-// focus returns the patterns of the tests to run. STRATA_CONFORMANCE_FOCUS replaces them, to look at single tests.
+// focus returns the patterns of the tests to run. STRATA_NODE_CONFORMANCE_FOCUS replaces them, to look at single tests.
 func focus(t *testing.T) []string {
-	if own := os.Getenv("STRATA_CONFORMANCE_FOCUS"); own != "" {
+	if own := os.Getenv("STRATA_NODE_CONFORMANCE_FOCUS"); own != "" {
 		return []string{own}
 	}
 	return lines(t, "testdata/focus")
@@ -147,7 +147,7 @@ func compare(t *testing.T, results map[string]string) {
 	if len(results) == 0 {
 		t.Fatal("no test ran")
 	}
-	whole := os.Getenv("STRATA_CONFORMANCE_FOCUS") == ""
+	whole := os.Getenv("STRATA_NODE_CONFORMANCE_FOCUS") == ""
 	passed, problems := differences(results, lines(t, "testdata/known"), whole)
 	for _, problem := range problems {
 		t.Error(problem)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package conformance
+package nodeconformance
 
 import (
 	"encoding/xml"
