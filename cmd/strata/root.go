@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/checkcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
+	"github.com/strata-platform/strata/cmd/strata/internal/conformancecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/driftcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/eventscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
@@ -114,7 +115,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)), repositorycmd.Mirror(options(io)),
 		checkcmd.New(options(io)), checkcmd.Schema(options(io)), plancmd.New(options(io)), approvecmd.New(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
 		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), logscmd.New(options(io)), eventscmd.New(options(io)),
-		newDoctor(io), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
+		newDoctor(io), conformancecmd.New(options(io)), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root
 }

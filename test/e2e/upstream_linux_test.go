@@ -89,6 +89,8 @@ func TestAStackBecomesReadyUnderUpstreamsOperator(t *testing.T) {
 	if _, err := os.Stat(h.TenantStates()); !os.IsNotExist(err) {
 		t.Errorf("a state is in the home's folders, which pods cannot read (%v)", err)
 	}
+	// Each run starts a pod in a sandbox.
+	t.Log(run("conformance", "--namespace", "team-web", "--shared", "--wait", "15m"))
 	run("kubeconfig", "--team", "web")
 	orderByComponent(t, filepath.Join(h.Kubernetes(), "teams", "web.kubeconfig"))
 	if out, err := strata("up", "--operator", home.EmbeddedOperator); err == nil || !strings.Contains(out, "has the operator upstream, not embedded") {
