@@ -20,6 +20,9 @@ import (
 // Label is the label of every object of the suite, and of every resource of its Programs. Its value identifies the run.
 const Label = "strata.dev/conformance"
 
+// manager is the field manager of the suite.
+const manager = "strata-conformance"
+
 // kind is a kind of objects that the suite uses.
 type kind struct {
 	schema.GroupVersionResource
@@ -42,7 +45,7 @@ func (s *suite) of(of kind) dynamic.ResourceInterface {
 }
 
 func (s *suite) patch(ctx context.Context, of kind, name, merge string) error {
-	if _, err := s.of(of).Patch(ctx, name, types.MergePatchType, []byte(merge), metav1.PatchOptions{FieldManager: "strata-conformance"}); err != nil {
+	if _, err := s.of(of).Patch(ctx, name, types.MergePatchType, []byte(merge), metav1.PatchOptions{FieldManager: manager}); err != nil {
 		return fmt.Errorf("change %s %s: %w", of.kind, name, err)
 	}
 	return nil

@@ -55,7 +55,7 @@ type Statement struct {
 
 // Result is the result of the check of one statement.
 type Result struct {
-	Statement `json:",inline"`
+	Statement
 
 	// Outcome is passed, failed or skipped.
 	Outcome Outcome `json:"outcome"`
@@ -117,8 +117,8 @@ type suite struct {
 }
 
 // Run checks all statements and returns their results, in the order of [Statements]. It deletes all that it has created, even
-// if ctx is cancelled. The error says that the suite could not run, did not finish, or has left objects behind; a statement that does not hold is
-// no error.
+// if ctx is cancelled. The error says that the suite could not run, did not finish, or has left objects behind. A statement that does
+// not hold is no error.
 func Run(ctx context.Context, o Options) ([]Result, error) {
 	objects, err := dynamic.NewForConfig(o.Config)
 	if err != nil {
@@ -172,12 +172,12 @@ func (s *suite) play(ctx context.Context) error {
 		})
 	}
 	started := make(chan struct{})
-	scripts := slices.DeleteFunc(scripts(), func(each script) bool { return s.SharedOnly && each.own })
-	begin(scripts[0], func() { close(started) })
+	all := scripts()
+	begin(all[0], func() { close(started) })
 	<-started
 	opening := Statements()[0]
-	for _, each := range scripts[1:] {
-		if s.outcome(opening.Name) == Passed {
+	for _, each := range all[1:] {
+		if s.outcome(opening.Name) == Passed && !(each.own && s.SharedOnly) {
 			begin(each, func() {})
 		}
 	}

@@ -151,15 +151,10 @@ func (s *suite) apply(ctx context.Context, of kind, name string, content map[str
 	object.SetGroupVersionKind(of.GroupVersion().WithKind(of.kind))
 	object.SetName(name)
 	object.SetLabels(map[string]string{Label: s.id})
-	if err := s.create(ctx, of, object); err != nil {
+	if _, err := s.of(of).Apply(ctx, name, object, metav1.ApplyOptions{FieldManager: manager, Force: true}); err != nil {
 		return fmt.Errorf("apply %s %s: %w", of.kind, name, err)
 	}
 	return nil
-}
-
-func (s *suite) create(ctx context.Context, of kind, object *unstructured.Unstructured) error {
-	_, err := s.of(of).Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: "strata-conformance", Force: true})
-	return err
 }
 
 // values applies a ConfigMap or a Secret.

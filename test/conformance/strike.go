@@ -54,7 +54,7 @@ func (s *scene) release(name string) error {
 	}
 	// A Stack that has not run has no resources, and some operators cannot destroy it if its Program is missing.
 	ran := observe.Stack(object).Status.LastUpdate != nil || observe.Stack(object).Status.CurrentUpdate != nil
-	if err := s.patch(s.ctx, stacks, name, fmt.Sprintf(`{"spec":{"destroyOnFinalize":%t}}`, ran)); err != nil && !apierrors.IsNotFound(err) {
+	if err := s.patch(s.ctx, stacks, name, fmt.Sprintf(`{"spec":{"destroyOnFinalize":%t,"updateTemplate":{"spec":{"remove":true}}}}`, ran)); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	if err := s.of(stacks).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
