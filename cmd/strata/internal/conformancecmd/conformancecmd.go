@@ -193,7 +193,7 @@ const longestSeen = 600
 // Print prints the statements, and what was seen of those that do not hold or were not checked.
 func Print(w io.Writer, results []conformance.Result) error {
 	for _, result := range results {
-		text := fmt.Sprintf("%s %-6s  %-24s  %s", mark(result), result.Contract, result.Name, result.Must)
+		text := fmt.Sprintf("%s %-6s  %-25s  %s", mark(result), result.Contract, result.Name, result.Must)
 		if result.Outcome != conformance.Passed {
 			text += fmt.Sprintf("\n    %s: %s", map[conformance.Outcome]string{conformance.Failed: "seen", conformance.Skipped: "skipped"}[result.Outcome],
 				terminal.Line(result.Seen, longestSeen))

@@ -31,10 +31,10 @@ func TestPrint(t *testing.T) {
 	if err := Print(&out, []conformance.Result{passed, failed, skipped}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `✓ shared  outputs                   Outputs exist.
-✗ strata  destroyed                 It is gone.
+	const want = `✓ shared  outputs                    Outputs exist.
+✗ strata  destroyed                  It is gone.
     seen: it\x1b[2J exists
-- shared  kept                      It stays.
+- shared  kept                       It stays.
     skipped: destroyed failed
 1 passed, 1 failed, 1 skipped
 `
