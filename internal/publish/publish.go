@@ -96,18 +96,18 @@ func (p publication) run(ctx context.Context) (Result, error) {
 	if len(folders) == 0 {
 		folders = []string{"."}
 	}
-	files, err := read(p.Dir, folders)
+	tree, err := read(p.Dir, folders)
 	if err != nil {
 		return Result{}, err
 	}
-	layer, err := pack(files)
+	layer, err := pack(tree.files)
 	if err != nil {
 		return Result{}, err
 	}
-	origin := originOf(ctx, p.Dir, folders)
+	origin := originOf(ctx, p.Dir, tree)
 	for range mostAttempts {
 		result, err := p.attempt(ctx, layer, origin)
-		if result.Files = len(files); !errors.Is(err, errTaken) {
+		if result.Files = len(tree.files); !errors.Is(err, errTaken) {
 			return result, err
 		}
 		// The next attempt finds the other artifact, and chooses a higher version, or refuses the version of the options.
