@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,24 +80,11 @@ func others(stack plan.Stack) string {
 	return strings.Join(parts, ", ")
 }
 
-// steps returns the steps of a Stack: first those that lose data.
+// steps returns the steps of a Stack in the order of [plan.CompareSteps].
 func steps(stack plan.Stack) []plan.Step {
 	sorted := slices.Clone(stack.Steps)
-	slices.SortStableFunc(sorted, func(a, b plan.Step) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(sorted, plan.CompareSteps)
 	return sorted
-}
-
-// rank orders steps by what they may destroy.
-func rank(step plan.Step) int {
-	switch {
-	case step.LosesData:
-		return 0
-	case step.Op == "replace":
-		return 1
-	case step.Op == "delete":
-		return 2
-	}
-	return 3
 }
 
 // loss is a step of a Stack that loses data.
