@@ -60,7 +60,7 @@ const (
 	mostName, mostType, mostPath, mostValue, mostMessage, mostCommand = 120, 120, 160, 200, 400, 500
 )
 
-// mostLosses is the maximum number of data losses at the top of a report. All of them are in the details, too.
+// mostLosses is the maximum number of data losses at the top of a text. All of them are in the rest of the text, too.
 const mostLosses = 20
 
 // counted are the operations in the summary, in its order, and their names for people.
