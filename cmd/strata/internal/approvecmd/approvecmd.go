@@ -166,6 +166,9 @@ func (a approver) ask(ctx context.Context, p *plan.Plan, state approvals.State) 
 	}
 	subject := report.On(p, approvals.State{}, func(words string) string { return words })
 	fmt.Fprintln(a.Err, strings.Join(report.Text(subject), "\n"))
+	if p.Spec.Commit != "" && p.Spec.Stack == "" {
+		fmt.Fprintln(a.Err, "\nCommit not verified: you approve these changes, whatever commit contains them.")
+	}
 	if !state.Needed {
 		fmt.Fprintln(a.Err, "\nThe operator would do this without an approval.")
 	}
