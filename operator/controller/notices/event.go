@@ -50,7 +50,7 @@ func eventOf(p *plan.Plan, policy *tenant.Policy) event {
 		// The notifiers take the commit from the revision, after its last colon. A branch before it would only add text of the team.
 		group + "/revision": algorithm + p.Spec.Commit,
 		// Without this key, the notifiers drop events that are no failures.
-		group + "/commitStatus": "update",
+		group + "/commit_status": "update",
 		// The server drops an event whose object, message, revision and token are those of an event of the last five minutes. Plans of one
 		// commit, one after the other, have different UIDs. No forge gets the token.
 		group + "/token": string(p.UID),
