@@ -196,20 +196,18 @@ func TestResultsArePutOnCommits(t *testing.T) {
 	quiet := newTeam(t, c, "quiet")
 	server := address(t)
 	told := func(o *plans.Options) { o.Events = "http://" + server + "/" }
-	c.start(t, &runner{run: func(_ context.Context, req engine.Request) (*engine.Result, error) {
+	r := &runner{run: func(_ context.Context, req engine.Request) (*engine.Result, error) {
 		if req.Stack == "broken" {
 			return nil, fmt.Errorf("canary: the program is broken")
 		}
 		return &engine.Result{Plan: &events.Plan{Changes: map[string]int{"create": 2, "replace": 1}, Steps: []events.PlannedStep{
 			{Op: "replace", Name: "db", Type: "gcp:sql/database:Database"},
 		}}}, nil
-	}}, told)
-
+	}}
 	const first, second, claimed = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222", "3333333333333333333333333333333333333333"
 	good := manifests(program("shop", "1"), stack("shop", ""))
 	bad := manifests(good, program("broken", "1"), stack("broken", ""))
 	create := func(tm *team, name, sync, commit, text string) {
-		t.Helper()
 		if err := tm.report(t, name, plan.Spec{Branch: "new", Sync: sync, Commit: commit, Manifests: text}); err != nil {
 			t.Fatal(err)
 		}
@@ -236,14 +234,16 @@ func TestResultsArePutOnCommits(t *testing.T) {
 		t.Errorf("the team reports a Plan of its own: %v", err)
 	}
 	hub.plan(t, "claimed", lie)
-	// Without Flux, every Plan completes.
-	for tm, names := range map[*team][]string{hub: {"first", "infra", "foreign", "claimed"}, twin: {"first"}, lab: {"first", "second"}, tea: {"first", "second"}, quiet: {"first"}} {
-		for _, name := range names {
-			if p := tm.complete(t, name); p.Status.Reported != nil {
-				t.Errorf("Plan %s of %s is reported to nobody", name, tm.namespace)
+	t.Run("without Flux, every Plan completes", func(t *testing.T) {
+		c.start(t, r, told)
+		for tm, names := range map[*team][]string{hub: {"first", "infra", "foreign", "claimed"}, twin: {"first"}, lab: {"first", "second"}, tea: {"first", "second"}, quiet: {"first"}} {
+			for _, name := range names {
+				if p := tm.complete(t, name); p.Status.Reported != nil {
+					t.Errorf("Plan %s of %s is reported to nobody", name, tm.namespace)
+				}
 			}
 		}
-	}
+	})
 	c.notify(t, server, f)
 	const lost, failed = "success: loses data of 1 and needs approval : creates 2 replaces 1", "plan failed for 1 of 2 stacks"
 	want := []string{
@@ -262,27 +262,30 @@ func TestResultsArePutOnCommits(t *testing.T) {
 		}
 		return nil
 	}
-	eventually(t, "the statuses are on the commits", arrived)
-	for tm, names := range map[*team][]string{hub: {"first", "infra"}, twin: {"first"}, lab: {"first", "second"}, tea: {"first", "second"}} {
-		for _, name := range names {
-			eventually(t, "the Plan says so", func() error {
-				if tm.get(t, name).Status.Reported == nil {
-					return fmt.Errorf("Plan %s of %s does not", name, tm.namespace)
-				}
-				return nil
-			})
+	t.Run("the next operator says what the one before it has not said", func(t *testing.T) {
+		c.start(t, r, told)
+		eventually(t, "the statuses are on the commits", arrived)
+		for tm, names := range map[*team][]string{hub: {"first", "infra"}, twin: {"first"}, lab: {"first", "second"}, tea: {"first", "second"}} {
+			for _, name := range names {
+				eventually(t, "the Plan says so", func() error {
+					if tm.get(t, name).Status.Reported == nil {
+						return fmt.Errorf("Plan %s of %s does not", name, tm.namespace)
+					}
+					return nil
+				})
+			}
 		}
-	}
-	for tm, name := range map[*team]string{hub: "claimed", quiet: "first"} {
-		if tm.get(t, name).Status.Reported != nil {
-			t.Errorf("the Plan %s of %s is reported", name, tm.namespace)
+		for tm, name := range map[*team]string{hub: "claimed", quiet: "first"} {
+			if tm.get(t, name).Status.Reported != nil {
+				t.Errorf("the Plan %s of %s is reported", name, tm.namespace)
+			}
 		}
-	}
-
-	// Another operator says nothing twice, and says what the one before it has not said.
-	c.start(t, &runner{}, told)
+	})
 	create(hub, "third", "hub", second, "")
-	want = append(want, "github "+second+" strata/plan/dev/hub: success: changes nothing")
-	slices.Sort(want)
-	eventually(t, "the next status is on its commit", arrived)
+	t.Run("the one after it repeats nothing", func(t *testing.T) {
+		c.start(t, r, told)
+		want = append(want, "github "+second+" strata/plan/dev/hub: success: changes nothing")
+		slices.Sort(want)
+		eventually(t, "the next status is on its commit", arrived)
+	})
 }
