@@ -13,7 +13,7 @@ const notifyingTeams = "- {name: web, notify: {provider: github, repository: 'ht
 
 func TestNotifyOfATeamReachesItsHop(t *testing.T) {
 	engine := withTeams(t, notifyingTeams, func(c *platform.Config) {
-		c.Target, c.NotifyTokens, c.NotifyProxy = "local", map[string]handoff.Secret{"web": "canary-forge"}, "socks5h://127.0.0.1:1080"
+		c.Target, c.NotifyTokens, c.NotifyProxy = "local", map[string]handoff.Secret{"web": "canary-forge"}, "socks5://127.0.0.1:1080"
 	})
 	if err := run(engine); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type Notify struct {
 	// Status begins the names of the statuses. No other team has statuses of this name, even in the same repository. Required: letters,
 	// digits and ._/-
 	Status string
-	// Proxy is the proxy that Flux connects to the forge through; nil means none.
+	// Proxy is the proxy, beginning with http://, https:// or socks5://, that Flux connects to the forge through; nil means none.
 	Proxy pulumi.StringInput
 }
 

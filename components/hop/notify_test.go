@@ -20,7 +20,7 @@ const (
 func notified() *hop.Notify {
 	return &hop.Notify{
 		Provider: "gitea", Repository: pulumi.String("https://git.example.com/example/web"), Token: pulumi.String("canary-forge"),
-		Status: "strata/plan/dev/web", Proxy: pulumi.String("socks5h://127.0.0.1:1080"),
+		Status: "strata/plan/dev/web", Proxy: pulumi.String("socks5://127.0.0.1:1080"),
 	}
 }
 

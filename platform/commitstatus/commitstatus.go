@@ -37,6 +37,9 @@ func (s Settings) repository(team teams.Team) string {
 
 // Check returns the first problem of teams.yaml and the settings together. It quotes no secret.
 func (s Settings) Check(list []teams.Team) error {
+	if scheme, _, _ := strings.Cut(s.Proxy, "://"); s.Proxy != "" && !slices.Contains([]string{"http", "https", "socks5"}, scheme) {
+		return fmt.Errorf("setting notifyProxy must begin with http://, https:// or socks5://: Flux refuses other proxies")
+	}
 	wanted := map[string]bool{}
 	for _, team := range list {
 		if team.Notify == nil {

@@ -28,6 +28,7 @@ func TestSettingsThatDoNotFitTeamsAreRefused(t *testing.T) {
 		"upstream's operator":  {func(s *commitstatus.Settings, _ []teams.Team) { s.Plans = false }, "upstream's operator has no Plans"},
 		"no controller":        {func(s *commitstatus.Settings, _ []teams.Team) { s.Notifies = false }, "fluxComponents does not contain notification-controller"},
 		"a repository by HTTP": {func(s *commitstatus.Settings, _ []teams.Team) { s.TeamURL = "http://127.0.0.1:1/{team}.git" }, "set notify.repository"},
+		"another proxy":        {func(s *commitstatus.Settings, _ []teams.Team) { s.Proxy = "socks5h://127.0.0.1:1" }, "must begin with http://, https:// or socks5://"},
 		"no token":             {func(s *commitstatus.Settings, _ []teams.Team) { s.Tokens = nil }, "notifyTokens has no token of the team"},
 		"a token of nobody":    {func(s *commitstatus.Settings, _ []teams.Team) { s.Tokens["ghost"] = "canary-b" }, "names team ghost, which has no notify"},
 		"a token of another":   {func(s *commitstatus.Settings, _ []teams.Team) { s.Tokens["shop"] = "canary-b" }, "names team shop, which has no notify"},

@@ -19,8 +19,9 @@ const (
 	// Address is the address of the proxy, in the network namespace of each confined program.
 	Address = "127.0.0.1:1080"
 
-	// URL is the proxy as a program names it. The name of a host goes to the proxy, which resolves it.
-	URL = "socks5h://" + Address
+	// URL is the proxy for the kinds of Flux, which refuse the scheme socks5h. Go's HTTP client leaves the names of hosts to the proxy under
+	// both.
+	URL = "socks5://" + Address
 
 	// askTimeout bounds how long a program may take to send its request. connectTimeout bounds how long another
 	// machine may take to answer.
@@ -31,7 +32,8 @@ const (
 // Variables returns the environment variables that direct programs to the proxy. Go's HTTP client and its proxy
 // library (golang.org/x/net/proxy) never use a proxy for loopback addresses, or for hosts in NO_PROXY.
 func Variables() map[string]string {
-	return map[string]string{"HTTP_PROXY": URL, "HTTPS_PROXY": URL, "ALL_PROXY": URL, "NO_PROXY": "127.0.0.0/8,localhost"}
+	url := "socks5h://" + Address
+	return map[string]string{"HTTP_PROXY": url, "HTTPS_PROXY": url, "ALL_PROXY": url, "NO_PROXY": "127.0.0.0/8,localhost"}
 }
 
 // These are constants of the protocol (RFC 1928, sections 3 to 6).
