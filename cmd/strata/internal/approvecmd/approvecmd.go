@@ -54,8 +54,8 @@ func New(o cli.Options) *cobra.Command {
 after an approval, unless the platform says otherwise. The command
 
   1. shows what the Plan would do, first the data that will be lost, and asks for confirmation.
-  2. creates an Approval of exactly this result. The operator does nothing that the Plan does not list: if program, config or
-     state have changed, it waits for another approval, and says what has changed.
+  2. creates an Approval of exactly this result. Of the steps that need an approval, the operator takes only those in the Plan: if
+     program, config or state have changed, it waits for another approval, and says what has changed.
 
 PLAN is the Plan of a waiting Stack, which strata status names, or the Plan of a branch, which you can approve before the merge. The
 command connects with the kubeconfig of --context or $KUBECONFIG, and otherwise as the platform's engineer. The name in the Approval is
