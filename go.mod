@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	cloud.google.com/go/compute/metadata v0.9.0
+	filippo.io/age v1.3.2
 	github.com/CycloneDX/cyclonedx-go v0.11.0
 	github.com/blang/semver v3.5.1+incompatible
 	github.com/chromedp/chromedp v0.23.0
@@ -39,7 +40,7 @@ require (
 	github.com/pulumi/pulumi-yaml v1.38.1
 	github.com/pulumi/pulumi/pkg/v3 v3.258.0
 	github.com/pulumi/pulumi/sdk/v3 v3.258.0
-	github.com/rogpeppe/go-internal v1.14.1
+	github.com/rogpeppe/go-internal v1.16.0
 	github.com/secure-systems-lab/go-securesystemslib v0.11.0
 	github.com/sigstore/sigstore-go v1.2.0
 	github.com/spf13/cobra v1.10.2
@@ -76,6 +77,7 @@ require (
 )
 
 require (
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
 	github.com/chromedp/cdproto v0.159.0 // indirect
 	github.com/coreos/go-oidc/v3 v3.17.0 // indirect

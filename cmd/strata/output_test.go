@@ -15,6 +15,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/publish"
 	"github.com/strata-platform/strata/test/docstest"
 )
@@ -91,6 +92,8 @@ func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
 	docstest.CheckJSON[[]cataloguecmd.Listed](t, "docs/reference/output.md", "catalogue")
 	docstest.CheckJSON[publish.Result](t, "docs/reference/output.md", "publish")
+	docstest.CheckJSON[local.Saved](t, "docs/reference/output.md", "backup")
+	docstest.CheckJSON[local.Restored](t, "docs/reference/output.md", "restore")
 	docstest.CheckJSON[clonecmd.Result](t, "docs/reference/output.md", "clone")
 	docstest.CheckJSON[kubeconfigcmd.Result](t, "docs/reference/output.md", "kubeconfig")
 }

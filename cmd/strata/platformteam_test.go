@@ -105,7 +105,7 @@ func TestEveryBlockOfThePlatformTeamPageIsValid(t *testing.T) {
 			continue // test/e2e compares it with the output of commands.
 		}
 		switch block.Language + " " + block.Name {
-		case "sh local", "sh artifacts", "sh source oci", "sh source git": // run by test/e2e
+		case "sh local", "sh artifacts", "sh source oci", "sh source git", "sh drill": // run by test/e2e
 		case "sh gcloud", "sh bootstrap", "sh platform":
 			for _, call := range calls(block.Text) {
 				check := commands[call[0]]
@@ -157,7 +157,7 @@ func checkStrata(args []string) error {
 // pulumiFlags maps the calls of pulumi on the page to their flags.
 var pulumiFlags = map[string][]string{
 	"login": nil, "up": {"--refresh"}, "preview": {"--refresh"}, "destroy": nil, "refresh": nil, "cancel": {"--yes"},
-	"stack init": nil, "stack rm": nil, "stack output": {"--show-secrets"}, "config set": {"--secret", "--path"},
+	"stack init": nil, "stack rm": nil, "stack export": {"--file"}, "stack output": {"--show-secrets"}, "config set": {"--secret", "--path"},
 }
 
 func checkPulumi(t *testing.T, name string, args []string) error {

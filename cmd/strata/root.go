@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/approvecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/backupcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/checkcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
@@ -114,7 +115,8 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)), repositorycmd.Mirror(options(io)),
 		checkcmd.New(options(io)), checkcmd.Schema(options(io)), plancmd.New(options(io)), approvecmd.New(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), logscmd.New(options(io)), eventscmd.New(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), backupcmd.New(options(io)), backupcmd.Restore(options(io)),
+		logscmd.New(options(io)), eventscmd.New(options(io)),
 		newDoctor(io), conformancecmd.New(options(io)), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root

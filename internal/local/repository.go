@@ -112,7 +112,11 @@ func (c checked) Up(ctx context.Context, l layers.Layer, report layers.Progress)
 	if err := c.ready(ctx, l, report); err != nil {
 		return layers.Summary{}, err
 	}
-	return c.Runner.Up(ctx, l, report)
+	summary, err := c.Runner.Up(ctx, l, report)
+	if err == nil && l.Name == lifecycle.PlatformLayer {
+		err = c.platform.createRestored(ctx)
+	}
+	return summary, err
 }
 
 // Preview implements [lifecycle.Runner].

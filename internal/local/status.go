@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/kubeconfig"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/teams"
@@ -72,6 +73,10 @@ func (p *Platform) goingDown(step string) status.Item {
 	item := status.Item{Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir()}
 	if pid, command := p.Home.Changing(); pid != 0 && pid != os.Getpid() {
 		item.Reason, item.Message = "Changing", fmt.Sprintf("`%s` (pid %d) changes the platform", command, pid)
+		return item
+	}
+	if step == home.RestoreStep {
+		item.Reason, item.Message = "Restored", fmt.Sprintf("this home is from a backup: run `%s` to create the cluster's objects again", p.Home.Call("up"))
 		return item
 	}
 	item.Reason = "DownInterrupted"

@@ -27,7 +27,7 @@ func (s *session) engineRun(ctx context.Context, limit tenant.RunLimit, req engi
 	if s.stack.DeletionTimestamp.IsZero() {
 		go s.stopWhenDeleted(limited, s.key(), stop)
 	}
-	req.New = s.stack.Status.LastUpdate == nil && !req.Interrupted
+	req.New, req.Unproven = s.stack.Status.LastUpdate == nil && !req.Interrupted, !s.stack.Status.LastUpdate.EverSucceeded()
 	began := time.Now()
 	req.ReportEvery = s.reportEvery
 	req.Named = func(project, stack string) string { return s.claims.Owner(ctx, s.stack.Namespace, project, stack) }

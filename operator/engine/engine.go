@@ -209,6 +209,9 @@ type run struct {
 	// run.
 	recovered bool
 
+	// adopts says that the run continues from the state of an [Request.Unproven] stack.
+	adopts bool
+
 	// located locates the stack's state.
 	located backend.Backend
 

@@ -20,18 +20,20 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 		state, err := ownStack{r}.Export(ctx)
 		return &Result{State: state}, err
 	}
-	created, unlocked := false, false
+	tried, unlocked := false, false
+	r.adopts = r.Unproven && (r.Operation == Up || r.Operation == Preview)
 	if r.mayCreate() && (r.New || r.state().Missing()) {
-		if err := r.createStack(ctx); err != nil {
+		created, err := r.createStack(ctx)
+		if err != nil {
 			return nil, err
 		}
-		created = true
+		tried, r.adopts = true, r.adopts && !created
 	}
 	for {
 		result, err := r.attempt(ctx)
-		if reasonOf(err) == StackMissing && r.mayCreate() && !created {
-			if err = r.createStack(ctx); err == nil {
-				created = true
+		if reasonOf(err) == StackMissing && r.mayCreate() && !tried {
+			if _, err = r.createStack(ctx); err == nil {
+				tried, r.adopts = true, false
 				r.log.Reset()
 				continue
 			}
@@ -63,16 +65,18 @@ func (r *run) mayCreate() bool {
 	return !r.NoCreate && (r.Operation == Up || r.Operation == Preview)
 }
 
-func (r *run) createStack(ctx context.Context) error {
+// createStack creates the stack. created is false if it exists already.
+func (r *run) createStack(ctx context.Context) (created bool, err error) {
 	args := []string{"stack", "init", r.Stack, "--no-select"}
 	if r.SecretsProvider != "" {
 		args = append(args, "--secrets-provider", r.SecretsProvider)
 	}
-	_, err := r.pulumi(ctx, nil, args...)
+	_, err = r.pulumi(ctx, nil, args...)
 	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
-		return nil // A run that was killed has created it.
+		r.log.Reset()
+		return false, nil // A run that was killed has created it, or another Stack, or another cluster.
 	}
-	return err
+	return err == nil, err
 }
 
 // attempt runs the operation once. The steps before it change the stack's state, and settle what a killed run left, so that the
@@ -183,7 +187,7 @@ func (r *run) arguments(operation Operation) []string {
 		options = options.ofPreview()
 	}
 	args = append(args, "--suppress-progress", "--suppress-outputs", "--color", "never")
-	if r.Refresh && operation != Refresh && operation != Plan {
+	if (r.Refresh || r.adopts) && operation != Refresh && operation != Plan {
 		args = append(args, "--refresh")
 	}
 	if r.RunProgram && (r.Operation == Destroy || r.Operation == Refresh) {

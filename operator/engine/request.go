@@ -82,6 +82,11 @@ type Request struct {
 	// without looking for it first. If the guess is right, this saves a call of pulumi.
 	New bool
 
+	// Unproven says that no run of the caller has succeeded on the stack. If Up or Preview then finds the stack in the backend, the
+	// engine first reads the actual state of its resources, as with Refresh: the stack is older than the caller's record of it,
+	// and may be older than the cluster.
+	Unproven bool
+
 	// Backend is the address of the state backend. If Backend is empty, PULUMI_BACKEND_URL
 	// in Env counts. Up and Preview create the folder of a file backend if it does not
 	// exist.

@@ -67,7 +67,9 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	build(t)
 	ensureTools(t)
-	testscript.RunT(script{T: t}, params("testdata/script"))
+	scripts := params("testdata/script")
+	scripts.Cmds["drill"] = drill(t)
+	testscript.RunT(script{T: t}, scripts)
 }
 
 // params returns the parameters for the scripts of a folder. Each script has a platform of its own.

@@ -24,18 +24,30 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
+// authorityFile is the name of the authority's file in the folder of the emulator.
+const authorityFile = "authority.pem"
+
 // authorityLifetime exceeds the life of any home.
 const authorityLifetime = 10 * 365 * 24 * time.Hour
 
 // openAuthority reads the authority from a file in dir, or creates the file if it does not exist.
 func openAuthority(dir string, now time.Time) (*authority, error) {
-	path := filepath.Join(dir, "authority.pem")
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if data, err = newAuthority(now); err == nil {
+	path := filepath.Join(dir, authorityFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		data, err := newAuthority(now)
+		if err == nil {
 			err = writeAtomically(path, data)
 		}
+		if err != nil {
+			return nil, fmt.Errorf("open the certificate authority: %w", err)
+		}
 	}
+	return readAuthority(path)
+}
+
+// readAuthority reads the authority from its file.
+func readAuthority(path string) (*authority, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the certificate authority: %w", err)
 	}

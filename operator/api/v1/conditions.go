@@ -141,3 +141,6 @@ func (s *StackStatus) set(kind string, status metav1.ConditionStatus, reason, me
 		ObservedGeneration: s.ObservedGeneration,
 	})
 }
+
+// EverSucceeded reports whether an operation on the Stack has succeeded. Nil means that there was none yet.
+func (u *StackUpdateState) EverSucceeded() bool { return u != nil && u.LastSuccessfulCommit != "" }

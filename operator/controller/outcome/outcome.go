@@ -30,7 +30,7 @@ func NeverBegan(err error) bool {
 // resources would be orphaned.
 func NothingToDestroy(err error, last *v1.StackUpdateState) bool {
 	var failure *engine.Error
-	return errors.As(err, &failure) && failure.Reason == engine.StackMissing && (last == nil || last.LastSuccessfulCommit == "")
+	return errors.As(err, &failure) && failure.Reason == engine.StackMissing && !last.EverSucceeded()
 }
 
 // Event is an event of a Stack.

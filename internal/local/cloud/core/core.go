@@ -37,13 +37,16 @@ type Core struct {
 	work    sync.WaitGroup
 }
 
+// StoreFile is the name of the store's file in the folder of the emulator.
+const StoreFile = "store.db"
+
 // New opens the store in a folder, which New creates, readable only by its owner, if it does not exist. tables are the
 // tables of the services.
 func New(dir, baseURL string, tables ...store.Table) (*Core, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the emulator's folder: %w", err)
 	}
-	st, err := store.Open(filepath.Join(dir, "store.db"), slices.Concat(coreTables(), tables)...)
+	st, err := store.Open(filepath.Join(dir, StoreFile), slices.Concat(coreTables(), tables)...)
 	if err != nil {
 		return nil, err
 	}

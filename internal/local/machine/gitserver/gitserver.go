@@ -97,8 +97,10 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 
 // hermetic returns the environment of git without the settings of the machine and the user. Its HOME identifies a git
 // process that outlives a killed server.
-func (s *Server) hermetic() []string {
-	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + s.root, "PATH=" + os.Getenv("PATH")}
+func (s *Server) hermetic() []string { return hermetic(s.root) }
+
+func hermetic(root string) []string {
+	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + root, "PATH=" + os.Getenv("PATH")}
 }
 
 // Password returns the password of an account. It depends only on the home's secret and the account.

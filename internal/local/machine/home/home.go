@@ -147,6 +147,10 @@ func (h Home) Remove() error {
 // downMark is the name of the file that exists during a `down`, and after an interrupted one.
 const downMark = "down-begun"
 
+// RestoreStep is the step that BeginDown records in a home from a backup. As after an interrupted down, the states may describe
+// resources that no longer exist, and the next up looks for them.
+const RestoreStep = "restore"
+
 // BeginDown records that a step of `down` begins.
 func (h Home) BeginDown(step string) error { return WriteFile(h.path(downMark), []byte(step)) }
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -89,6 +91,28 @@ func (h Home) Listen(name string) (net.Listener, error) {
 		}
 		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `%s` and start over: %w", name, port, by, h.Call("down --purge"), err)
 	}
+}
+
+// CheckPorts returns an error that names the first reserved port that another program uses. No supervisor of this home may run.
+func (h Home) CheckPorts() error {
+	reserved, err := h.Ports()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(reserved)) {
+		port := reserved[name]
+		if port < 1024 || port > 65535 {
+			return fmt.Errorf("%s: %d is no port of a home", name, port)
+		}
+		l, err := listen(port)
+		if err != nil {
+			return fmt.Errorf("%s: port %d is in use%s: end that program: %w", name, port, holder(port), err)
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listen listens on a port of 127.0.0.1. Port 0 stands for any free port.
