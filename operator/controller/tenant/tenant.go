@@ -47,9 +47,11 @@ type Policy struct {
 	// Approval says which changes of the team's Stacks need an approval: data, always or never. Empty means data.
 	Approval string `json:"approval"`
 
-	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
+	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks, and the only secrets provider
+	// of their states; an empty SecretsProvider means the passphrase of the Secret.
 	Context struct {
-		Name string `json:"name"`
+		Name            string `json:"name"`
+		SecretsProvider string `json:"secretsProvider"`
 	} `json:"context"`
 }
 
