@@ -123,6 +123,10 @@ type Stack struct {
 	// State is the digest of the state that the plan starts from, sha256:HEX, or empty for a Stack without state.
 	State string `json:"state,omitempty"`
 
+	// Approval says why a run of this plan waits for an approval: "data", because it deletes or replaces a resource that holds data, or
+	// "always", because every change of the Stack needs an approval. It is empty if the run needs none.
+	Approval string `json:"approval,omitempty"`
+
 	// Removed says that the commit no longer contains the Stack.
 	Removed bool `json:"removed,omitempty"`
 

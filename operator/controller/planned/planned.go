@@ -2,7 +2,6 @@
 package planned
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,8 +27,8 @@ const (
 	mostSteps, mostFields = 100, 20
 )
 
-// Stack returns the plan of a Stack after its preview: first the steps that lose data, then the other deletions and replacements, then the
-// others. The order does not depend on that of the preview. hides says that the Stack has more steps that lose data than a status holds.
+// Stack returns the plan of a Stack after its preview, with its steps in the order of [plan.CompareSteps]. The order does not depend on
+// that of the preview. hides says that the Stack has more steps that lose data than a status holds.
 func Stack(name string, result *events.Plan) (of plan.Stack, hides bool) {
 	steps := Steps(result)
 	kept := min(len(steps), mostSteps)
@@ -47,23 +46,8 @@ func Steps(result *events.Plan) []plan.Step {
 	for _, each := range result.Steps {
 		steps = append(steps, stepOf(each))
 	}
-	slices.SortStableFunc(steps, func(a, b plan.Step) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Op, b.Op), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(steps, plan.CompareSteps)
 	return steps
-}
-
-// rank orders the steps of a Stack.
-func rank(s plan.Step) int {
-	switch {
-	case s.LosesData:
-		return 0
-	case s.Op == "delete":
-		return 1
-	case s.Op == "replace":
-		return 2
-	}
-	return 3
 }
 
 func stepOf(from events.PlannedStep) plan.Step {

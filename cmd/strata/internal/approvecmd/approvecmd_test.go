@@ -91,7 +91,7 @@ func TestApprove(t *testing.T) {
 	team, dba := file("team", cluster.Kubeconfig), file("dba", cluster.ApproverKubeconfig)
 	digest := "sha256:" + strings.Repeat("0", 64)
 	cluster.Plan(t, "stack.shop", plan.Spec{Stack: "shop"}, plan.Status{Phase: plan.Ready, Digest: digest, Stacks: []plan.Stack{{
-		Name: "shop", Changes: map[string]int{"update": 1, "delete": 1}, Steps: []plan.Step{
+		Name: "shop", Approval: "data", Changes: map[string]int{"update": 1, "delete": 1}, Steps: []plan.Step{
 			{Op: "update", Name: "auth\x1b[2J", Type: "kubernetes:core/v1:Secret"},
 			{Op: "delete", Name: "orders", Type: "gcp:sql/database:Database", LosesData: true},
 		},

@@ -129,7 +129,7 @@ func TestAPushedBranchIsPlanned(t *testing.T) {
 	s := newSite(t, cluster, func() *rest.Config { return cluster.Admin })
 	cluster.Operate(t, func(*plan.Plan) []plan.Status {
 		return []plan.Status{{Phase: plan.Running, Message: "waits for a \x1b[31mslot"}, {Phase: plan.Ready, Stacks: []plan.Stack{{
-			Name: "second", Changes: map[string]int{"create": 1, "replace": 1}, Steps: []plan.Step{
+			Name: "second", Approval: "data", Changes: map[string]int{"create": 1, "replace": 1}, Steps: []plan.Step{
 				{Op: "create", Name: "new\x1b[2J", Type: "t"}, {Op: "replace", Name: "db", Type: "gcp:sql/database:Database", LosesData: true},
 			},
 		}}}}
