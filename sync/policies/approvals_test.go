@@ -28,7 +28,8 @@ func testApprovals(t *testing.T, c *cluster) {
 	eventually(t, "there is a policy for approvals", func() error {
 		object := parse(t, approvalBy("somebody", aPlan))
 		object.SetNamespace(namespace)
-		return refusedBy(users[alice].Create(t.Context(), object, client.DryRunAll), "strata-approvals", "strata-approvals", "spec.by is somebody")
+		return refusedBy(users[alice].Create(t.Context(), object, client.DryRunAll), "strata-approvals", "strata-approvals",
+			"spec.by is somebody, and you are "+alice+": nobody can approve in the name of somebody else")
 	})
 	for name, tc := range map[string]struct {
 		as, manifest, namespace string
