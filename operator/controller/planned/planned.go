@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -89,6 +90,16 @@ func Write(ctx context.Context, c client.Client, key types.NamespacedName, uid t
 	if err != nil {
 		return fmt.Errorf("write the status of the Plan: %w", err)
 	}
+	return write(ctx, c, key, uid, fields)
+}
+
+// WriteReported records in the status of the Plan with this UID that Flux has its result. The Plan may be gone.
+func WriteReported(ctx context.Context, c client.Client, key types.NamespacedName, uid types.UID) error {
+	return write(ctx, c, key, uid, map[string]any{"reported": metav1.Now()})
+}
+
+// write changes fields of the status of the Plan with this UID.
+func write(ctx context.Context, c client.Client, key types.NamespacedName, uid types.UID, fields map[string]any) error {
 	// Of a Plan of the same name that is another one, the API server refuses the change.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": fields})
 	if err != nil {

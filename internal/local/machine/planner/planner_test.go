@@ -147,7 +147,7 @@ func TestAPushedBranchIsPlanned(t *testing.T) {
 			t.Fatalf("Plans %q", s.names(t))
 		}
 		got := all[0].Spec
-		if got.Branch != "feature/x" || got.Commit != id || got.Account != "web" || got.Sync != "web" || !strings.Contains(got.Manifests, "name: second") || !strings.Contains(got.Manifests, "namespace: team-web") {
+		if got.Branch != "feature/x" || got.Commit != id || got.Account != "web" || got.Sync != "web" || !got.Report || !strings.Contains(got.Manifests, "name: second") || !strings.Contains(got.Manifests, "namespace: team-web") {
 			t.Errorf("the Plan is %+v", got)
 		}
 		if strings.Contains(got.Manifests, "canary") || strings.Contains(got.Manifests, "Secret") {
