@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/engine"
@@ -134,7 +135,9 @@ func TestAStateWithAKeyIsReadInPlainText(t *testing.T) {
 	long.Test(t)
 	c := newCluster(t)
 	address := "file://" + filepath.Join(c.backends, "team-keyed")
-	tm := newTeamWithKey(t, c, "keyed", address, pulumi.String("gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/keyed"))
+	tm := newTeamIn(t, c, "keyed", address, func(a *hop.HopArgs) {
+		a.Policy.SecretsProvider = pulumi.String("gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/keyed")
+	})
 	exported := make(chan engine.Request, 10)
 	r := &runner{run: func(_ context.Context, req engine.Request) (*engine.Result, error) {
 		if req.Operation != engine.Export {

@@ -244,12 +244,6 @@ func newTeam(t *testing.T, c *cluster, name string) *team {
 // newTeamIn returns a team with the state of its Stacks in a backend.
 func newTeamIn(t *testing.T, c *cluster, name, backend string, change ...func(*hop.HopArgs)) *team {
 	t.Helper()
-	return newTeamWithKey(t, c, name, backend, nil)
-}
-
-// newTeamWithKey is newTeamIn for a team whose state a key encrypts; nil means a passphrase.
-func newTeamWithKey(t *testing.T, c *cluster, name, backend string, key pulumi.StringInput) *team {
-	t.Helper()
 	tm := &team{cluster: c, namespace: "team-" + name}
 	c.layerTwo(t, func(ctx *pulumi.Context) error {
 		args := &hop.HopArgs{
@@ -259,7 +253,7 @@ func newTeamWithKey(t *testing.T, c *cluster, name, backend string, key pulumi.S
 			Source:   hop.Source{URL: pulumi.String("https://git.example.com/a.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
 			Policy: &hop.Policy{
 				Types: []string{"kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret", "random:*", "gcp:sql/*"}, StackAccounts: []string{name},
-				Contact: pulumi.String("the platform team"), SecretsProvider: key,
+				Contact: pulumi.String("the platform team"),
 			},
 			Context: handoff.Tenant{
 				BackendURL: pulumi.String(backend), Passphrase: pulumi.String(passphraseCanary),
