@@ -249,6 +249,32 @@ func TestAPreviewOfTheLayerPasses(t *testing.T) {
 	}
 }
 
+const stateKeys = "gcpkms://projects/acme-dev/locations/europe-west1/keyRings/strata/cryptoKeys/team-{team}"
+
+func TestEachTeamGetsTheUseOfItsOwnKey(t *testing.T) {
+	const bindingType = "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember"
+	engine := google(t, map[string]string{"project": "acme-dev", "tenantSecretsProvider": stateKeys})
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	for _, team := range []string{"web", "api"} {
+		binding := engine.Get(t, bindingType, "team-"+team+"-key")
+		for property, want := range map[string]string{
+			"cryptoKeyId": strings.TrimPrefix(strings.ReplaceAll(stateKeys, "{team}", team), "gcpkms://"),
+			"role":        "roles/cloudkms.cryptoKeyEncrypterDecrypter",
+			"member":      "serviceAccount:team-" + team + "@acme-dev.iam.gserviceaccount.com",
+		} {
+			if got, _ := pulumitest.Plain(t, binding.Inputs, property); got != want {
+				t.Errorf("%s of team %s is %v, want %s", property, team, got, want)
+			}
+		}
+		tenants, _ := engine.Output(t, "tenants").Value.(map[string]any)
+		if got := tenants[team].(map[string]any)["secretsProvider"]; got != strings.ReplaceAll(stateKeys, "{team}", team) {
+			t.Errorf("team %s is handed the provider %v", team, got)
+		}
+	}
+}
+
 func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) {
 	for name, test := range map[string]struct {
 		config map[string]string
@@ -280,6 +306,13 @@ func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) 
 				`maintenanceStart "night"`, "maintenanceDays are too few", "maintenanceExclusions contain xmas", "notificationTopic: ", "logging: ", "secretsKey: ",
 				"securityGroup: ", "maxSurge is 0",
 			},
+		},
+		"keys that are none, or shared": {
+			map[string]string{"project": "acme-dev", "tenantSecretsProvider": "awskms://key"},
+			[]string{`tenantSecretsProvider "awskms://key" is not a key of Cloud KMS`, "does not contain {team}: teams would share a key"},
+		},
+		"a version of a key": {
+			map[string]string{"project": "acme-dev", "tenantSecretsProvider": stateKeys + "/cryptoKeyVersions/1"}, []string{"is not a key of Cloud KMS"},
 		},
 		"a bucket's name that is too long for a team": {
 			map[string]string{"project": "acme-dev", "stateBucket": strings.Repeat("x", 60) + "-{team}"},

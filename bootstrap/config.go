@@ -29,6 +29,7 @@ const (
 
 var (
 	projectID = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
+	keyURL    = regexp.MustCompile(`^` + keyScheme + `projects/[a-z0-9:.-]+/locations/[a-z0-9-]+/keyRings/[a-zA-Z0-9_-]{1,63}/cryptoKeys/[a-zA-Z0-9_-]{1,63}$`)
 	location  = regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+(-[a-z])?$`)
 )
 
@@ -130,6 +131,11 @@ type Config struct {
 	// that the layer creates. Teams must not share a backend. Empty the backend before you run the layer again after a
 	// destroy: the destroy has deleted the passphrases of its content.
 	TenantBackend string `setting:"tenantBackend"`
+	// TenantSecretsProvider is the URL of the Cloud KMS key that encrypts the secrets in that state, with {team} for the team's
+	// name; empty means a passphrase that the layer creates. The keys must exist: the layer gives each team's account the use
+	// of its key, and no other. Teams must not share a key. Whoever loses the key of a state loses the state's secrets, so the
+	// layer creates and destroys no key.
+	TenantSecretsProvider string `setting:"tenantSecretsProvider"`
 	// TenantRoles are roles on Project for every team's Google account, in addition to TenantRole.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
 	// TenantKeys creates a key for each team's Google account, in addition to Workload Identity, by which the Kubernetes
@@ -188,6 +194,11 @@ func (c Config) Problems() []string {
 		"tenantBackend %q is not a URL, such as s3://acme-state-{team}", c.TenantBackend)
 	refuse(c.TenantBackend == "" && !strings.Contains(c.StateBucket, TeamPlaceholder),
 		"stateBucket %q does not contain %s: teams would share their state", c.StateBucket, TeamPlaceholder)
+	refuse(c.TenantSecretsProvider != "" && !keyURL.MatchString(strings.ReplaceAll(c.TenantSecretsProvider, TeamPlaceholder, "web")),
+		"tenantSecretsProvider %q is not a key of Cloud KMS, such as "+
+			"gcpkms://projects/acme/locations/europe-west1/keyRings/strata/cryptoKeys/{team}", c.TenantSecretsProvider)
+	refuse(c.TenantSecretsProvider != "" && !strings.Contains(c.TenantSecretsProvider, TeamPlaceholder),
+		"tenantSecretsProvider %q does not contain %s: teams would share a key", c.TenantSecretsProvider, TeamPlaceholder)
 	refuse(c.TenantKeyRotation != "" && !c.TenantKeys, "tenantKeyRotation is for keys only: set tenantKeys too")
 	for _, problem := range identity.CheckRoles(c.TenantRoles, nil) {
 		problems = append(problems, "tenantRoles: "+problem)

@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	oauth "golang.org/x/oauth2/google"
+	"google.golang.org/api/cloudkms/v1"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/container/v1"
 	"google.golang.org/api/googleapi"
@@ -314,4 +316,63 @@ func checkRefusals(t *testing.T, cloud cloudtest.Cloud, key string) {
 			t.Errorf("want 403 for want of %s, got %v", permission, err)
 		}
 	}
+}
+
+func TestATeamsSecretsAreReadWithItsOwnKeyOnly(t *testing.T) {
+	long.Test(t)
+	cloud := cloudtest.Start(t)
+	const ring = "projects/" + cloudtest.Project + "/locations/europe-west1/keyRings/strata"
+	engineer, plain := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
+	keyed := plain
+	keyed.Config = maps.Clone(plain.Config)
+	keyed.Config[bootstrap.Project+":tenantSecretsProvider"] = auto.ConfigValue{Value: "gcpkms://" + ring + "/cryptoKeys/{team}"}
+	cloudtest.Up(t, engineer, plain)
+	if _, err := engineer.Up(t.Context(), keyed, nil); err == nil || !strings.Contains(err.Error(), "cryptoKeys/") || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("without the keys, layer 1 says %v", err)
+	}
+	keys := keysOf(t, cloud, cloud.Owner)
+	if _, err := keys.Create("projects/"+cloudtest.Project+"/locations/europe-west1", &cloudkms.KeyRing{}).KeyRingId("strata").Do(); err != nil {
+		t.Fatal(err)
+	}
+	for _, team := range []string{"web", "api"} {
+		if _, err := keys.CryptoKeys.Create(ring, &cloudkms.CryptoKey{Purpose: "ENCRYPT_DECRYPT"}).CryptoKeyId(team).Do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The change adds a binding for each team, and replaces nothing.
+	cloudtest.Changes(t, engineer, keyed, map[string]int{"create": 2})
+	cloudtest.Unchanged(t, engineer, keyed)
+	for _, team := range []string{"web", "api"} {
+		own := keysOf(t, cloud, credentialsOf(t, engineer, keyed, team))
+		for _, key := range []string{"web", "api"} {
+			_, err := own.CryptoKeys.Encrypt(ring+"/cryptoKeys/"+key, &cloudkms.EncryptRequest{Plaintext: "eA=="}).Do()
+			if (err == nil) != (key == team) {
+				t.Errorf("team %s encrypts with the key of %s: %v", team, key, err)
+			}
+		}
+		if _, err := own.CryptoKeys.GetIamPolicy(ring + "/cryptoKeys/" + team).Do(); err == nil {
+			t.Errorf("team %s reads the policy of its key", team)
+		}
+		if provider := tenantOf(t, engineer, keyed, team)["secretsProvider"]; provider != "gcpkms://"+ring+"/cryptoKeys/"+team {
+			t.Errorf("team %s is handed %v", team, provider)
+		}
+	}
+	// The keys outlive the layer, which can come up again.
+	if _, err := engineer.Destroy(t.Context(), keyed, nil); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := keys.CryptoKeys.Get(ring + "/cryptoKeys/web").Do(); err != nil || found.Primary.State != "ENABLED" {
+		t.Errorf("after the destroy, the key is %+v, %v", found, err)
+	}
+	cloudtest.Up(t, engineer, keyed)
+}
+
+// keysOf returns Google's client of key rings, for an identity.
+func keysOf(t *testing.T, cloud cloudtest.Cloud, credentials string) *cloudkms.ProjectsLocationsKeyRingsService {
+	t.Helper()
+	svc, err := cloudkms.NewService(t.Context(), cloudOptions(t, cloud, credentials, "GOOGLE_KMS_CUSTOM_ENDPOINT", "v1/")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc.Projects.Locations.KeyRings
 }

@@ -38,11 +38,15 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	if err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
+	provider, err := t.secretsProvider(ctx, account, opts...)
+	if err != nil {
+		return handoff.BootstrapTenantOutputs{}, err
+	}
 	// Nobody can read the secrets of a state without its passphrase. If a destroy of the layer stops halfway, the
 	// passphrase must still exist, so the backend depends on it.
 	backend, err := t.backend(ctx, account, append(slices.Clone(opts), pulumi.DependsOn([]pulumi.Resource{passphrase}))...)
 	return handoff.BootstrapTenantOutputs{
-		Account: account.Email, Backend: backend, Credentials: account.Credentials, Passphrase: passphrase.Result,
+		Account: account.Email, Backend: backend, Credentials: account.Credentials, Passphrase: passphrase.Result, Provider: provider,
 	}, err
 }
 

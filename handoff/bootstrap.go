@@ -38,6 +38,8 @@ const (
 	fieldBackend     = "backend"
 	fieldCredentials = "credentials"
 	fieldPassphrase  = "passphrase"
+	// fieldProvider is missing for a team whose state a passphrase encrypts.
+	fieldProvider = "secretsProvider"
 )
 
 // Bootstrap is the context that layer 1 hands to layer 2.
@@ -68,8 +70,13 @@ type BootstrapTenant struct {
 	Backend string
 	// Credentials is the key file of Account; empty if the team authenticates without a key.
 	Credentials Secret
-	// Passphrase encrypts the secrets in the state in Backend. It never changes as long as that state exists.
+	// Passphrase encrypts the secrets in the state in Backend, unless Provider does. It never changes as long as that state
+	// exists.
 	Passphrase Secret
+	// Provider is the secrets provider that encrypts the secrets in that state, such as
+	// gcpkms://projects/acme-dev/locations/europe-west1/keyRings/strata/cryptoKeys/web; empty if Passphrase does. Account may
+	// use its key; no other team's account may.
+	Provider string
 }
 
 // BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
@@ -82,18 +89,25 @@ type BootstrapOutputs struct {
 // BootstrapTenantOutputs holds the values of BootstrapTenant as outputs of layer 1.
 type BootstrapTenantOutputs struct {
 	Account, Backend, Credentials, Passphrase pulumi.StringInput
+
+	// Provider is nil for a team whose state the passphrase encrypts.
+	Provider pulumi.StringInput
 }
 
 // Export exports the context as outputs of the stack, with the secret ones marked as secrets.
 func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	tenants := pulumi.Map{}
 	for name, tenant := range o.Tenants {
-		tenants[name] = pulumi.Map{
+		fields := pulumi.Map{
 			fieldAccount:     tenant.Account,
 			fieldBackend:     tenant.Backend,
 			fieldCredentials: pulumi.ToSecret(tenant.Credentials),
 			fieldPassphrase:  pulumi.ToSecret(tenant.Passphrase),
 		}
+		if tenant.Provider != nil {
+			fields[fieldProvider] = tenant.Provider
+		}
+		tenants[name] = fields
 	}
 	ctx.Export(OutputVersion, pulumi.Int(BootstrapVersion))
 	ctx.Export(OutputProject, o.Project)
@@ -186,6 +200,9 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 			Account:    r.asText(at+"."+fieldAccount, fields[fieldAccount]),
 			Backend:    r.asText(at+"."+fieldBackend, fields[fieldBackend]),
 			Passphrase: Secret(r.asText(at+"."+fieldPassphrase, fields[fieldPassphrase])),
+		}
+		if provider := fields[fieldProvider]; provider != nil {
+			tenant.Provider = r.asText(at+"."+fieldProvider, provider)
 		}
 		credentials, isText := fields[fieldCredentials].(string)
 		switch {

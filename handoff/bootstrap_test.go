@@ -125,6 +125,12 @@ func TestReadBootstrapRefuses(t *testing.T) {
 			},
 			[]string{"tenants.web.account is not a string", "tenants.web.backend is empty", "tenants.web.credentials is not a string", "tenants.web.passphrase is empty"},
 		},
+		"a provider that is no text": {
+			func(v map[string]any) {
+				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": "a", "backend": "b", "credentials": "", "passphrase": "p", "secretsProvider": 7}})
+			},
+			[]string{"tenants.web.secretsProvider is not a string"},
+		},
 		"a team that is no map":    {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": "canary"}) }, []string{"tenants.web is not a map"}},
 		"outputs that are missing": {func(v map[string]any) { delete(v, "tenants"); delete(v, "cluster") }, []string{"tenants is missing", "cluster is missing"}},
 	} {

@@ -40,6 +40,9 @@ func newHop(
 		Region:            pulumi.String(bootstrap.Region),
 		Instance:          pulumi.String(bootstrap.Instance),
 	}
+	if tenant.Provider != "" {
+		args.Policy.SecretsProvider = pulumi.String(tenant.Provider)
+	}
 	if text := unfilled(bootstrap.Kubernetes, config.upstreamOperator()); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
 	}

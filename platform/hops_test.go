@@ -47,6 +47,10 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
   accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
 - name: api
 `, func(c *platform.Config) { c.Contact, c.Target = "#platform", "local" })
+	handed := handedOn("web", "api")
+	web := handed["outputs"].ObjectValue()[handoff.OutputTenants].SecretValue().Element.ObjectValue()["web"].ObjectValue()
+	web["secretsProvider"] = resource.NewProperty("gcpkms://web")
+	engine.Read["pulumi:pulumi:StackReference"] = handed
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +58,10 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
 		"spec.types": []any{"gcp:sql/*"}, "spec.stackAccounts": []any{"infra"}, "spec.contact": "#platform",
 		"spec.sourceUrls":         []any{"https://git.example.com/teams/web.git", "https://git.example.com/shared.git"},
 		"spec.context.backendUrl": "gs://acme-web", "spec.runTimeout": "20m0s", "spec.approval": "never",
+		"spec.context.secretsProvider": "gcpkms://web",
 	})
 	expect(t, engine.Get(t, policyType, "team-api-policy"), map[string]any{
+		"spec.context":       map[string]any{"name": "strata-context", "backendUrl": "gs://acme-api"},
 		"spec.stackAccounts": []any{"api"}, "spec.runTimeout": "15m0s", "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
 		"spec.types": []any{"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret"},
 	})

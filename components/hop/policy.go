@@ -40,6 +40,9 @@ type Policy struct {
 	// AnyNames lets the team's Programs give databases and users any name, and so the names of other teams. It is for a
 	// team of the platform that creates them for other teams.
 	AnyNames bool
+	// SecretsProvider is the only provider that may encrypt the secrets of the team's Stacks; nil means the passphrase of
+	// HopArgs.Context.
+	SecretsProvider pulumi.StringInput
 	// Contact is the contact that the messages of the admission policies name; nil means none.
 	Contact pulumi.StringInput
 }
@@ -68,6 +71,10 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 		return nil
 	}
 	names, prefixes := forms(given.Types)
+	context := pulumi.Map{"name": pulumi.String(handoff.TenantName), "backendUrl": args.Context.BackendURL}
+	if !inputs.Missing(given.SecretsProvider) {
+		context["secretsProvider"] = given.SecretsProvider
+	}
 	spec := pulumi.Map{
 		"team":          pulumi.String(args.Account),
 		"contact":       inputs.Or(given.Contact, pulumi.String("")),
@@ -77,10 +84,7 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 		"accounts":      pulumi.ToStringArray(args.accountNames()),
 		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
 		"sourceUrls":    append(args.Source.addresses(), given.Sources...),
-		"context": pulumi.Map{
-			"name":       pulumi.String(handoff.TenantName),
-			"backendUrl": args.Context.BackendURL,
-		},
+		"context":       context,
 	}
 	if len(given.Orders) > 0 {
 		orders := pulumi.Map{}

@@ -76,6 +76,8 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
+			"secretsProvider": text("URL of the only key that may encrypt the secrets in that state; missing if the passphrase " +
+				"of the context does."),
 		}),
 	})
 	spec.Required = pulumi.ToStringArray([]string{

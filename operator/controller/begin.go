@@ -92,18 +92,12 @@ func changesProvider(held *v1.ProjectInfo, provider string) (bool, error) {
 	if held.Stack == "" || provider == "" || provider == held.SecretsProvider {
 		return false, nil
 	}
-	if !byPassphrase(provider) {
+	if !engine.ByPassphrase(provider) {
 		return true, nil
 	}
-	if byPassphrase(held.SecretsProvider) {
+	if engine.ByPassphrase(held.SecretsProvider) {
 		return false, nil
 	}
 	return false, stall.Invalid("spec.secretsProvider: %s encrypts the stack's secrets, and the operator cannot change to a passphrase, because pulumi would prompt for it: "+
 		"run pulumi stack change-secrets-provider yourself, or restore the previous value", claims.PublicAddress(held.SecretsProvider))
-}
-
-// byPassphrase reports whether a provider encrypts with PULUMI_CONFIG_PASSPHRASE, or
-// with the backend's own means, for which nothing needs to change.
-func byPassphrase(provider string) bool {
-	return provider == "" || provider == "default" || provider == "passphrase"
 }

@@ -180,6 +180,9 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := s.tenant.Provide(ctx, &req, s.refs.Note); err != nil {
+		return 0, err
+	}
 	if err := claims.CheckPlace(s.stack.Status.ProjectInfo, prog.Project, req); err != nil {
 		return 0, err
 	}

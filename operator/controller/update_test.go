@@ -154,37 +154,39 @@ func vault(t *testing.T) string {
 	return server.URL
 }
 
+// provider returns the type of the secrets provider that encrypts the state of the Stack values.
+func (tm *team) provider(t *testing.T) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(tm.state, ".pulumi", "stacks", "values", "dev.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct {
+		Checkpoint struct {
+			Latest struct {
+				Provider struct{ Type string } `json:"secrets_providers"`
+			}
+		}
+	}
+	if err := json.Unmarshal(content, &state); err != nil {
+		t.Fatal(err)
+	}
+	return state.Checkpoint.Latest.Provider.Type
+}
+
 func TestSecretsProviderMayBeChangedLater(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	spec := valuesEnv + "    VAULT_SERVER_URL: {type: Literal, literal: {value: " + vault(t) + "}}\n" +
 		"    VAULT_SERVER_TOKEN: {type: Literal, literal: {value: x}}\n  secrets: {token: canary}\n"
-	provider := func() string {
-		t.Helper()
-		content, err := os.ReadFile(filepath.Join(tm.state, ".pulumi", "stacks", "values", "dev.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var state struct {
-			Checkpoint struct {
-				Latest struct {
-					Provider struct{ Type string } `json:"secrets_providers"`
-				}
-			}
-		}
-		if err := json.Unmarshal(content, &state); err != nil {
-			t.Fatal(err)
-		}
-		return state.Checkpoint.Latest.Provider.Type
-	}
 	tm.run(t, spec)
-	if got := provider(); got != "passphrase" {
+	if got := tm.provider(t); got != "passphrase" {
 		t.Errorf("the state is encrypted by %s at first", got)
 	}
 	tm.apply(t, &v1.Stack{}, valuesHead+spec+"  secretsProvider: hashivault://key\n")
 	got := tm.await(t, "values", "Ready", ready)
-	if got := provider(); got != "cloud" {
+	if got := tm.provider(t); got != "cloud" {
 		t.Errorf("the state is encrypted by %s after the change", got)
 	}
 	if got.Status.ProjectInfo.SecretsProvider != "hashivault://key" {

@@ -40,8 +40,8 @@ func (r *run) approve(ctx context.Context) error {
 	return r.Approve(ctx, planned)
 }
 
-// stateDigest returns the digest of the stack's state. It is that of a Plan if a passphrase encrypts the state. Otherwise it is that of
-// the text, which every update changes.
+// stateDigest returns the digest of the stack's state. It is that of a Plan, unless the state is too large for a Plan: then it is that
+// of the text, which every update changes.
 func (r *run) stateDigest(ctx context.Context) (string, error) {
 	content, err := r.state().Read()
 	if err != nil {
@@ -51,6 +51,11 @@ func (r *run) stateDigest(ctx context.Context) (string, error) {
 	}
 	passphrase := environ.Variable(r.env, settings.PassphraseVariable)
 	digest, err := redact.Digest(ctx, redact.Request{State: content, Passphrase: passphrase, Keys: r.crypters})
+	if err != nil && len(content) <= redact.MaxState { // Another provider than the passphrase encrypts the state.
+		if plain, failed := (ownStack{r}).export(ctx, true); failed == nil {
+			digest, err = redact.Digest(ctx, redact.Request{State: plain, Passphrase: passphrase, Keys: r.crypters})
+		}
+	}
 	if err != nil {
 		digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
 	}

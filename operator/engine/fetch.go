@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 
@@ -60,7 +59,12 @@ func (r *run) fetch(ctx context.Context) error {
 	}
 	r.project, r.workDir = *found, filepath.Join(files, filepath.FromSlash(path.Dir(found.File)))
 	r.Project = found.Name
-	err = r.settings().Merge(r.Config)
+	if r.Allowed != nil {
+		err = r.settings().CheckProvider(r.SecretsProvider)
+	}
+	if err == nil {
+		err = r.settings().Merge(r.Config)
+	}
 	if wrong := (*settings.InvalidError)(nil); errors.As(err, &wrong) {
 		return r.failure(ProjectInvalid, "%v", wrong)
 	}
@@ -103,7 +107,7 @@ func (r *run) encrypt(ctx context.Context) error {
 		return r.settings().EncryptBy(ctx, r.hidden.Key, r.SecretConfig)
 	}
 	passphrase := environ.Variable(r.env, settings.PassphraseVariable)
-	if !slices.Contains([]string{"", "default", "passphrase"}, r.SecretsProvider) {
+	if !settings.ByPassphrase(r.SecretsProvider) {
 		passphrase = ""
 	}
 	err := r.settings().Encrypt(ctx, r.crypters, settings.Secrets{

@@ -17,7 +17,7 @@ import (
 // operate fixes each of these causes once and tries again.
 func (r *run) operate(ctx context.Context) (*Result, error) {
 	if r.Operation == Export {
-		state, err := ownStack{r}.Export(ctx)
+		state, err := ownStack{r}.export(ctx, r.Reveal)
 		return &Result{State: state}, err
 	}
 	tried, unlocked := false, false

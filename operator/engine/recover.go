@@ -71,7 +71,10 @@ func (r *run) cloudProject() string {
 type ownStack struct{ run *run }
 
 // Export implements [settle.Stack]. Export rejects a state larger than backend.MaxState.
-func (s ownStack) Export(ctx context.Context) ([]byte, error) {
+func (s ownStack) Export(ctx context.Context) ([]byte, error) { return s.export(ctx, false) }
+
+// export returns the state, with its secrets in plain text if reveal is true.
+func (s ownStack) export(ctx context.Context, reveal bool) ([]byte, error) {
 	var data []byte
 	take := func(in io.Reader) (err error) {
 		if data, err = io.ReadAll(io.LimitReader(in, backend.MaxState+1)); err == nil && len(data) > backend.MaxState {
@@ -80,7 +83,7 @@ func (s ownStack) Export(ctx context.Context) ([]byte, error) {
 		return err
 	}
 	readErr, err := pipe.Receive(ctx, s.run.dir, take, func(ctx context.Context, path string) error {
-		_, err := s.run.pulumi(ctx, nil, "stack", "export", "--stack", s.run.Stack, "--file", path)
+		_, err := s.run.pulumi(ctx, nil, "stack", "export", "--stack", s.run.Stack, "--file", path, fmt.Sprintf("--show-secrets=%t", reveal))
 		return err
 	})
 	if err != nil {

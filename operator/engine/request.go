@@ -117,6 +117,9 @@ type Request struct {
 	// nil, the stack must have a file backend.
 	State []byte
 
+	// Reveal makes an Export return the secrets in plain text. A Plan can start from such a state, whatever provider encrypts it.
+	Reveal bool
+
 	// Secrets lists values that the engine masks in messages and logs. The engine masks
 	// the values of SecretConfig, too.
 	Secrets []string

@@ -11,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/owners/taken"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/redact"
+	"github.com/strata-platform/strata/operator/engine/settings"
 )
 
 // HiddenValue replaces the secrets that a Plan does not see.
@@ -18,6 +19,9 @@ const HiddenValue = redact.Placeholder
 
 // Hide returns what a plan sees in place of a secret value: HiddenValue, or "0" or "false" if the value is a number or a boolean.
 func Hide(value string) string { return redact.Value(value) }
+
+// ByPassphrase reports whether a secrets provider is the passphrase of the environment.
+func ByPassphrase(provider string) bool { return settings.ByPassphrase(provider) }
 
 // copyState gives a drift check and a plan a copy of the stack's state in the run's folder, and returns the backend of the run. A plan
 // gets no secret: copyState replaces those in the copy and in the request.

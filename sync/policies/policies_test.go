@@ -59,6 +59,7 @@ func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
 	t.Run("a cluster that fills in nothing", func(t *testing.T) { testUnfilled(t, c, team) })
 	t.Run("what a Stack leaves out", func(t *testing.T) { testDefaults(t, c) })
 	t.Run("the pods of upstream's operator", func(t *testing.T) { testWorkspaces(t, c, team) })
+	t.Run("the key of a team's state", func(t *testing.T) { testKeys(t, c, team) })
 	t.Run("what strata check says", func(t *testing.T) { testCheck(t, team) })
 	t.Run("every example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })

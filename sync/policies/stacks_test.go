@@ -16,6 +16,7 @@ const (
 	asWeb       = ". Stacks of team web may run as web; for others ask the platform team"
 	fromSecret  = " of Secret strata-context. Stacks of team web take their backend and passphrase from there; ask the platform team"
 	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs only; ask the platform team"
+	notOurs     = " is not the platform's. Stacks of team web encrypt their secrets with the passphrase of Secret strata-context; ask the platform team"
 	inNamespace = " is not of type Secret or Literal, or refers to another namespace. Stacks of team web may refer to objects in team-web; for others ask the platform team"
 	ofTemplate  = " changes the account or the source of the Stack. Stacks of team web may set env, image, imagePullPolicy, pulumiLogLevel and resources there; for others ask the platform team"
 	ofMetadata  = " is set. Stacks of team web may set labels and annotations there; ask the platform team"
@@ -59,7 +60,8 @@ var stacks = map[string]attempt{
 		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE is not key PULUMI_CONFIG_PASSPHRASE" + fromSecret},
 	"a backend":               {stack(good + ", backend: 'gs://other'"), "spec.backend" + noOtherWay},
 	"a token":                 {stack(good + ", accessTokenSecret: mine"), "spec.accessTokenSecret" + noOtherWay},
-	"another key for state":   {stack(good + ", secretsProvider: 'gcpkms://x'"), "spec.secretsProvider" + noOtherWay},
+	"another key for state":   {stack(good + ", secretsProvider: 'gcpkms://x'"), "spec.secretsProvider" + notOurs},
+	"another passphrase":      {stack(good + ", secretsProvider: default"), "spec.secretsProvider" + notOurs},
 	"an environment":          {stack(good + ", environment: [x]"), "spec.environment" + noOtherWay},
 	"ConfigMaps of variables": {stack(good + ", envs: [x]"), "spec.envs" + noOtherWay},
 	"Secrets of variables":    {stack(good + ", envSecrets: [x]"), "spec.envSecrets" + noOtherWay},

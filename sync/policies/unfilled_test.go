@@ -34,14 +34,30 @@ func testUnfilled(t *testing.T, c *cluster, team client.Client) {
 			return refusedBy(err, "strata-stacks", "strata-stacks", test.refusal)
 		})
 	}
+	// The embedded operator uses the platform's key for a Stack that names none.
+	change(`{"spec": {"context": {"secretsProvider": "` + stateKey + `"}}}`)
+	eventually(t, "a passphrase is refused", func() error {
+		return refusedBy(try(t, team, stack(good+", secretsProvider: passphrase")), "strata-stacks", "strata-stacks", notTheKey)
+	})
+	for _, provider := range []string{"", stateKey} {
+		if err := try(t, team, stack(good+", secretsProvider: '"+provider+"'")); err != nil {
+			t.Errorf("with the provider %q: %v", provider, err)
+		}
+	}
+	change(`{"spec": {"context": {"secretsProvider": null}}}`)
 	change(`{"spec": {"workspace": {"cpu": "100m", "memory": "512Mi", "memoryLimit": "2Gi"}}}`)
 	const notSet = "spec.workspaceTemplate.spec.resources.limits.memory is not set. Stacks of team web have at least 2Gi, because a run that is killed leaves its lock behind; for others ask the platform team. " + text
 	eventually(t, "a limit is required", func() error {
 		return refusedBy(try(t, team, stack(good)), "strata-stacks", "strata-stacks", notSet)
 	})
-	if err := try(t, team, template("resources: {limits: {memory: 2Gi}}")); err != nil {
+	limited := template("resources: {limits: {memory: 2Gi}}")
+	if err := try(t, team, limited); err != nil {
 		t.Errorf("with a limit: %v", err)
 	}
-	change(`{"spec": {"unfilled": null, "workspace": null}}`)
+	change(`{"spec": {"context": {"secretsProvider": "` + stateKey + `"}}}`)
+	eventually(t, "a key is required under upstream's operator", func() error {
+		return refusedBy(try(t, team, limited), "strata-stacks", "strata-stacks", notTheKey+". "+text)
+	})
+	change(`{"spec": {"unfilled": null, "workspace": null, "context": {"secretsProvider": null}}}`)
 	eventually(t, "no limit is required", func() error { return try(t, team, stack(good)) })
 }

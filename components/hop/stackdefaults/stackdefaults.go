@@ -30,7 +30,7 @@ const (
 )
 
 // New creates the policy that fills in the fields that a team leaves out of a Stack: the name of the Pulumi stack, the account,
-// the context, destroyOnFinalize and, under upstream's operator, the hop.Workspace. A cluster needs it once, after
+// the context, the secrets provider, destroyOnFinalize and, under upstream's operator, the hop.Workspace. A cluster needs it once, after
 // hop.NewPolicyKind, and it applies in every namespace of a hop. Pass the provider for the cluster in opts.
 //
 // Only an administrator may create such a policy, because it can change any object of the cluster. So it belongs to the
@@ -122,6 +122,8 @@ func defaults() string {
 		// change of another field must not make that deletion destroy them.
 		when(`!variables.spec.?destroyOnFinalize.hasValue() && (request.operation == 'CREATE' || variables.old.?destroyOnFinalize.hasValue())`,
 			`/spec/destroyOnFinalize`, `variables.old.?destroyOnFinalize.orValue(true)`),
+		when(`has(params.spec.context.secretsProvider) && variables.spec.?secretsProvider.orValue('') == ''`,
+			`/spec/secretsProvider`, `params.spec.context.secretsProvider`),
 		when(`variables.spec.?envRefs.orValue(null) == null`, `/spec/envRefs`, `{}`),
 		missing + `.map(key, JSONPatch{op: 'add', path: '/spec/envRefs/' + key, value: ` +
 			`{'type': dyn('Secret'), 'secret': dyn({'name': params.spec.context.name, 'key': dyn(key)})}})`,

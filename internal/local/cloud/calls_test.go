@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write anew what tests compare with; rea
 func rolesTried() []string {
 	return strings.Fields(`
 		owner editor viewer browser
+		cloudkms.admin cloudkms.cryptoKeyDecrypter cloudkms.cryptoKeyEncrypter cloudkms.cryptoKeyEncrypterDecrypter cloudkms.viewer
 		cloudsql.admin cloudsql.client cloudsql.editor cloudsql.instanceUser cloudsql.viewer
 		container.admin container.clusterAdmin container.clusterViewer container.developer container.viewer
 		iam.roleAdmin iam.roleViewer iam.securityAdmin iam.securityReviewer iam.serviceAccountAdmin iam.serviceAccountCreator

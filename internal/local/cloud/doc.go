@@ -1,5 +1,5 @@
 // Package cloud implements an emulated Google Cloud: the REST calls of Identity and Access Management, Resource
-// Manager, Service Usage, Kubernetes Engine, Cloud SQL Admin and Cloud Storage that Strata's layers make, for Google's
+// Manager, Service Usage, Kubernetes Engine, Cloud SQL Admin, Cloud Storage and Cloud KMS that Strata's layers make, for Google's
 // own clients.
 //
 // The emulator authenticates every call with an OAuth access token that it issued, and authorises the call against the

@@ -68,6 +68,7 @@ func documentedAPIs() []documentedAPI {
 		{"compute", "Compute Engine", "compute.googleapis.com/compute"},
 		{"sqladmin", "Cloud SQL Admin", "sqladmin.googleapis.com"},
 		{"storage", "Cloud Storage", "storage.googleapis.com"},
+		{"cloudkms", "Cloud Key Management Service", "cloudkms.googleapis.com"},
 		{"openidconnect", "OpenID Connect", "openidconnect.googleapis.com"},
 	}
 }

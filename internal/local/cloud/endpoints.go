@@ -11,6 +11,7 @@ func Endpoints(baseURL string) map[string]string {
 		"GOOGLE_COMPUTE_CUSTOM_ENDPOINT":             base + "/compute/beta/",
 		"GOOGLE_CONTAINER_CUSTOM_ENDPOINT":           base + "/container/v1/",
 		"GOOGLE_IAM_CUSTOM_ENDPOINT":                 base + "/iam/v1/",
+		"GOOGLE_KMS_CUSTOM_ENDPOINT":                 base + "/cloudkms/v1/",
 		"GOOGLE_RESOURCE_MANAGER_CUSTOM_ENDPOINT":    base + "/cloudresourcemanager/v1/",
 		"GOOGLE_RESOURCE_MANAGER_V3_CUSTOM_ENDPOINT": base + "/cloudresourcemanager/v3/",
 		"GOOGLE_SERVICE_USAGE_CUSTOM_ENDPOINT":       base + "/serviceusage/v1/",

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"golang.org/x/oauth2"
+	"google.golang.org/api/cloudkms/v1"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	crmv3 "google.golang.org/api/cloudresourcemanager/v3"
 	compute "google.golang.org/api/compute/v0.beta"
@@ -111,6 +112,14 @@ func officialClients(t *testing.T) []officialClient {
 			s.BasePath = base
 			return wantMissing(s.Buckets.Get("moon").Do())
 		}, "bucket does not exist"},
+		{"GOOGLE_KMS_CUSTOM_ENDPOINT", "v1/", 1, func(client *http.Client, base string) (string, error) {
+			s, err := cloudkms.NewService(ctx, with(client))
+			if err != nil {
+				return "", err
+			}
+			s.BasePath = base
+			return wantMissing(s.Projects.Locations.KeyRings.Get(keyRing).Do())
+		}, "keyRings/strata not found"},
 		{"GOOGLE_COMPUTE_CUSTOM_ENDPOINT", "compute/beta/", 0, func(client *http.Client, base string) (string, error) {
 			s, err := compute.NewService(ctx, with(client))
 			if err != nil {

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"crypto/x509"
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,4 +60,22 @@ func (s *Server) AuthorityKeys(t testing.TB, instance string) (keys [][]byte) {
 		t.Fatal(err)
 	}
 	return keys
+}
+
+// HasKeyMaterial reports whether the store has the key material of a version.
+func (s *Server) HasKeyMaterial(t testing.TB, key string, version int) bool {
+	t.Helper()
+	var found *struct {
+		Material []byte `json:"material"`
+	}
+	err := s.core.Store.View(func(tx *bbolt.Tx) (err error) {
+		found, err = store.Get[struct {
+			Material []byte `json:"material"`
+		}](tx, store.Table("kmsVersions"), fmt.Sprintf("%s/%010d", key, version))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found != nil && len(found.Material) > 0
 }

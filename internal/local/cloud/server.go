@@ -8,13 +8,17 @@ import (
 	"path/filepath"
 	"slices"
 
+	"cloud.google.com/go/kms/apiv1/kmspb"
+
 	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
+	"github.com/strata-platform/strata/internal/local/cloud/kms"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
 	"github.com/strata-platform/strata/internal/local/cloud/sql"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/local/cloud/storage"
+	"github.com/strata-platform/strata/internal/local/cloud/transcode"
 	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
 
@@ -33,7 +37,9 @@ type Options struct {
 
 // Server is the emulated Google Cloud of one home.
 type Server struct {
-	core      *core.Core
+	core *core.Core
+	// rpc serves the gRPC calls of clients that have no REST calls.
+	rpc       http.Handler
 	authority *authority
 	// certificate is the certificate for Google's hosts.
 	certificate tls.Certificate
@@ -42,17 +48,18 @@ type Server struct {
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	tables := slices.Concat(iam.Tables(), sql.Tables(), container.Tables(), storage.Tables())
+	tables := slices.Concat(iam.Tables(), sql.Tables(), container.Tables(), storage.Tables(), kms.Tables())
 	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{core: c}
+	s := &Server{core: c, rpc: transcode.New(c, kmspb.File_google_cloud_kms_v1_service_proto.Services().ByName("KeyManagementService"))}
 	iam.Register(c)
 	resourcemanager.Register(c)
 	usage.Register(c)
 	sql.Register(c, options.Databases)
 	container.Register(c, options.Clusters)
+	kms.Register(c)
 	err = storage.Register(c, filepath.Join(options.Dir, "objects"))
 	if err == nil {
 		err = s.openTunnels(options.Dir)
@@ -93,10 +100,14 @@ func (s *Server) EnsureProject(id, owner string) ([]byte, error) {
 	return s.core.EnsureProject(id, owner)
 }
 
-// ServeHTTP handles one call, or opens a tunnel.
+// ServeHTTP handles one call by REST or gRPC, or opens a tunnel.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		s.openTunnel(w, r)
+		return
+	}
+	if transcode.IsGRPC(r) {
+		s.rpc.ServeHTTP(w, r)
 		return
 	}
 	s.core.ServeHTTP(w, r)

@@ -63,7 +63,7 @@ func (c *calls) token(w http.ResponseWriter, r *http.Request, next http.Handler)
 var (
 	versions = regexp.MustCompile(`/((sql/|storage/)?v\d\w*|beta)(/(sql/)?v\d\w*)?/`)
 	// collections matches the name of a collection in a path with the name of an object after it. A verb may follow.
-	collections = regexp.MustCompile(`/(projects|serviceAccounts|keys|roles|services|b|o|locations|zones|clusters|nodePools|operations|instances|databases|instanceGroupManagers)/[^/:]+`)
+	collections = regexp.MustCompile(`/(projects|serviceAccounts|keys|roles|services|b|o|locations|zones|clusters|nodePools|operations|instances|databases|instanceGroupManagers|keyRings|cryptoKeys)/[^/:]+`)
 )
 
 func callLine(r *http.Request) string {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"golang.org/x/oauth2/google"
+	"google.golang.org/api/cloudkms/v1"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/container/v1"
 	"google.golang.org/api/iam/v1"
@@ -91,6 +92,7 @@ type owner struct {
 	container *container.Service
 	sql       *sqladmin.Service
 	storage   *storage.Service
+	keys      *cloudkms.Service
 }
 
 func (c emulator) asOwner(t *testing.T) owner {
@@ -104,17 +106,35 @@ func (c emulator) asOwner(t *testing.T) owner {
 		return []option.ClientOption{option.WithCredentials(credentials), option.WithEndpoint(c.url + path)}
 	}
 	var o owner
-	errs := make([]error, 6)
+	errs := make([]error, 7)
 	o.iam, errs[0] = iam.NewService(ctx, at("/iam/")...)
 	o.projects, errs[1] = crm.NewService(ctx, at("/cloudresourcemanager/")...)
 	o.services, errs[2] = serviceusage.NewService(ctx, at("/serviceusage/")...)
 	o.container, errs[3] = container.NewService(ctx, at("/container/")...)
 	o.sql, errs[4] = sqladmin.NewService(ctx, at("/sqladmin/")...)
 	o.storage, errs[5] = storage.NewService(ctx, at("/storage/storage/v1/")...)
+	o.keys, errs[6] = cloudkms.NewService(ctx, at("/cloudkms/")...)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// stateKey is the key of the program in testdata/every, which the engineer creates before.
+const stateKey = keyRing + "/cryptoKeys/web"
+
+const keyRing = "projects/" + project + "/locations/europe-west1/keyRings/strata"
+
+// newKey creates stateKey.
+func (o owner) newKey(t *testing.T) {
+	t.Helper()
+	rings := o.keys.Projects.Locations.KeyRings
+	if _, err := rings.Create("projects/"+project+"/locations/europe-west1", &cloudkms.KeyRing{}).KeyRingId("strata").Context(t.Context()).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rings.CryptoKeys.Create(keyRing, &cloudkms.CryptoKey{Purpose: "ENCRYPT_DECRYPT"}).CryptoKeyId("web").Context(t.Context()).Do(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // stack is a Pulumi stack of a YAML program in a folder of its own.

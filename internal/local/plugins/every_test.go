@@ -87,6 +87,7 @@ func TestEveryType(t *testing.T) {
 	long.Test(t)
 	c := newEmulator(t)
 	d := c.newDeployer(t)
+	d.owner.newKey(t)
 	s := d.cloud.newStack(t)
 	program, err := os.ReadFile(filepath.Join("testdata", "every", "Pulumi.yaml"))
 	if err != nil {
@@ -166,7 +167,7 @@ func TestEveryType(t *testing.T) {
 				t.Errorf("refresh does not find the change of %s:\n%s", r, out)
 			}
 		}
-		for _, r := range []string{"database", "user", "writer", "service"} {
+		for _, r := range []string{"database", "user", "writer", "sealer", "service"} {
 			if !changed(out, r, "deleted") {
 				t.Errorf("refresh does not find the deletion of %s:\n%s", r, out)
 			}
@@ -242,6 +243,7 @@ func (s *stack) importAll(t *testing.T, outputs map[string]string) {
 		{"gcp:projects/iAMMember:IAMMember", "grant", project + " projects/" + project + "/roles/reader " + member + " shop"},
 		{"gcp:storage/bucket:Bucket", "bucket", project + "/strata-local-state"},
 		{"gcp:storage/bucketIAMMember:BucketIAMMember", "writer", "b/strata-local-state roles/storage.objectUser " + member},
+		{"gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember", "sealer", stateKey + " roles/cloudkms.cryptoKeyEncrypterDecrypter " + member},
 		{"gcp:container/cluster:Cluster", "cluster", "europe-west1-b/strata"},
 		{"gcp:container/nodePool:NodePool", "pool", project + "/europe-west1-b/strata/main"},
 		{"gcp:sql/databaseInstance:DatabaseInstance", "instance", "strata"},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/api/cloudkms/v1"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/container/v1"
 	"google.golang.org/api/iam/v1"
@@ -48,6 +49,10 @@ func (o owner) meddle(t *testing.T) {
 			}
 			p.Bindings = slices.DeleteFunc(p.Bindings, func(b *storage.PolicyBindings) bool { return b.Role == "roles/storage.objectUser" })
 			_, err = o.storage.Buckets.SetIamPolicy("strata-local-state", p).Context(ctx).Do()
+			return err
+		},
+		"sealer": func() error {
+			_, err := o.keys.Projects.Locations.KeyRings.CryptoKeys.SetIamPolicy(stateKey, &cloudkms.SetIamPolicyRequest{Policy: &cloudkms.Policy{}}).Context(ctx).Do()
 			return err
 		},
 		"cluster and pool": func() error {

@@ -8,15 +8,18 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/engine"
@@ -124,5 +127,39 @@ func TestAStateInABucketIsReadByTheContextAlone(t *testing.T) {
 	}
 	if got := r.requests["fresh"]; got.Operation != engine.Plan || got.State == nil || len(got.State) != 0 {
 		t.Errorf("the preview of a new Stack is %+v", got)
+	}
+}
+
+// TestAStateWithAKeyIsReadInPlainText plans a Stack whose state a key encrypts, with which the engine itself cannot decrypt.
+func TestAStateWithAKeyIsReadInPlainText(t *testing.T) {
+	long.Test(t)
+	c := newCluster(t)
+	address := "file://" + filepath.Join(c.backends, "team-keyed")
+	tm := newTeamIn(t, c, "keyed", address, func(a *hop.HopArgs) {
+		a.Policy.SecretsProvider = pulumi.String("gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/keyed")
+	})
+	exported := make(chan engine.Request, 10)
+	r := &runner{run: func(_ context.Context, req engine.Request) (*engine.Result, error) {
+		if req.Operation != engine.Export {
+			return creates("settings"), nil
+		}
+		exported <- req
+		return &engine.Result{State: []byte("the state")}, nil
+	}}
+	tm.start(t, r)
+	tm.plan(t, "all", plan.Spec{Manifests: manifests(program("shop", "1"), stack("shop", ""))})
+	if status := tm.complete(t, "all").Status; len(status.Stacks) != 1 || status.Stacks[0].Failed {
+		t.Fatalf("the plan is %+v", status)
+	}
+	folder := filepath.Join(c.backends, "team-keyed")
+	want := engine.Request{
+		Operation: engine.Export, Reveal: true, Project: "shop", Stack: "shop", Backend: address, BackendFolder: folder, StateRoot: c.backends,
+		Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": passphraseCanary, "GOOGLE_CREDENTIALS": keyCanary}, Secrets: []string{passphraseCanary, keyCanary},
+	}
+	if got := <-exported; !reflect.DeepEqual(got, want) {
+		t.Errorf("the request for the state is %+v, want %+v", got, want)
+	}
+	if got := r.requests["shop"]; string(got.State) != "the state" || got.Env["GOOGLE_CREDENTIALS"] != "" {
+		t.Errorf("the preview starts from %q with %v", got.State, got.Env)
 	}
 }

@@ -163,7 +163,13 @@ func (r *reconciler) place(ctx context.Context, t *target, req *engine.Request) 
 // export sets the state of a request whose state is in the team's bucket. A run of its own reads the state, which executes no program.
 // Only the team's context says which bucket that is, and with which account: the commit may name an address that collects credentials.
 func (r *reconciler) export(ctx context.Context, t *target, req *engine.Request) error {
-	if !strings.HasPrefix(req.Backend, "gs://") {
+	provider := req.SecretsProvider
+	if t.live != nil && t.live.Status.ProjectInfo != nil {
+		provider = cmp.Or(provider, t.live.Status.ProjectInfo.SecretsProvider)
+	}
+	// The engine itself can decrypt with a passphrase only.
+	keyed, bucket := !engine.ByPassphrase(provider), strings.HasPrefix(req.Backend, "gs://")
+	if !bucket && !keyed {
 		return nil
 	}
 	given := &corev1.Secret{}
@@ -174,7 +180,10 @@ func (r *reconciler) export(ctx context.Context, t *target, req *engine.Request)
 	if string(given.Data[backendVariable]) != req.Backend {
 		return errors.New("only a state in the backend of the team's context can be planned")
 	}
-	own := engine.Request{Operation: engine.Export, Project: req.Project, Stack: req.Stack, Backend: req.Backend, Env: map[string]string{}}
+	own := engine.Request{Operation: engine.Export, Reveal: keyed, Project: req.Project, Stack: req.Stack, Backend: req.Backend, Env: map[string]string{}}
+	if !bucket {
+		own.BackendFolder, own.StateRoot = req.BackendFolder, req.StateRoot
+	}
 	for _, name := range []string{passphraseVariable, keys.GoogleCredentials} {
 		if value := string(given.Data[name]); value != "" {
 			own.Env[name], own.Secrets = value, append(own.Secrets, value)

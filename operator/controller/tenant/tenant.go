@@ -51,9 +51,11 @@ type Policy struct {
 	// that it sends none.
 	Notify string `json:"notify"`
 
-	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
+	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks, and the only secrets provider
+	// of their states; an empty SecretsProvider means the passphrase of the Secret.
 	Context struct {
-		Name string `json:"name"`
+		Name            string `json:"name"`
+		SecretsProvider string `json:"secretsProvider"`
 	} `json:"context"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
@@ -45,13 +46,15 @@ type checkpoint struct {
 
 // Request is a request to redact a state.
 type Request struct {
-	// State is the content of the state file, or the output of pulumi stack export, or empty for a stack without state.
+	// State is the content of the state file, or the output of pulumi stack export, also with --show-secrets, or empty for a
+	// stack without state.
 	State []byte
 
 	// Stack is the name of the stack in a file that State creates, as in "organization/project/stack".
 	Stack string
 
-	// Passphrase is the passphrase that encrypts the state, and Keys caches the keys of passphrases.
+	// Passphrase is the passphrase that encrypts the state, unless its secrets are in plain text, and the key of the digest. Keys
+	// caches the keys of passphrases.
 	Passphrase string
 	Keys       *settings.Crypters
 
@@ -113,6 +116,7 @@ func read(ctx context.Context, req Request) (*redaction, *checkpoint, error) {
 		found.Checkpoint.Latest = map[string]any{"manifest": map[string]any{"time": "0001-01-01T00:00:00Z", "magic": "", "version": ""}}
 	}
 	r := &redaction{Request: req}
+	seal(found.Checkpoint.Latest)
 	if err := r.collect(ctx, found.Checkpoint.Latest); err != nil {
 		return nil, nil, fmt.Errorf("decrypt the secrets of the state: %w", err)
 	}
@@ -141,15 +145,9 @@ func (r *redaction) collect(ctx context.Context, latest map[string]any) error {
 		if r.plain[ciphertext] != nil {
 			return nil
 		}
-		if r.own == nil {
-			var err error
-			if r.own, err = r.key(latest); err != nil {
-				return err
-			}
-		}
-		text, err := r.own.DecryptValue(ctx, ciphertext)
+		text, err := r.open(ctx, latest, ciphertext)
 		if err != nil {
-			return errors.New("a ciphertext is damaged")
+			return err
 		}
 		decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 		decoder.UseNumber()
@@ -161,6 +159,24 @@ func (r *redaction) collect(ctx context.Context, latest map[string]any) error {
 		r.texts = append(r.texts, textsIn(value)...)
 		return nil
 	})
+}
+
+// open returns the secret in a ciphertext.
+func (r *redaction) open(ctx context.Context, latest map[string]any, ciphertext string) (string, error) {
+	if plain, is := strings.CutPrefix(ciphertext, sealed); is {
+		return plain, nil
+	}
+	if r.own == nil {
+		var err error
+		if r.own, err = r.key(latest); err != nil {
+			return "", err
+		}
+	}
+	text, err := r.own.DecryptValue(ctx, ciphertext)
+	if err != nil {
+		return "", errors.New("a ciphertext is damaged")
+	}
+	return text, nil
 }
 
 // key returns the key of the state.

@@ -7,6 +7,28 @@ import (
 	"slices"
 )
 
+// sealed begins the ciphertext of a secret that the state contains in plain text. Pulumi's ciphertexts begin with a version.
+const sealed = "plain:"
+
+// seal gives the secrets below a value that are in plain text the form of the others.
+func seal(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		if plain, is := value["plaintext"].(string); is && value[signature] == secretSignature && value["ciphertext"] == nil {
+			value["ciphertext"] = sealed + plain
+			delete(value, "plaintext")
+			return
+		}
+		for _, each := range value {
+			seal(each)
+		}
+	case []any:
+		for _, each := range value {
+			seal(each)
+		}
+	}
+}
+
 // eachSecret calls see with each ciphertext below a value.
 func eachSecret(value any, see func(ciphertext string) error) error {
 	switch value := value.(type) {

@@ -20,6 +20,7 @@ var ids = map[string]string{
 	"gcp:compute/subnetwork:Subnetwork":             "projects/{project}/regions/{region}/subnetworks/{name}",
 	"gcp:container/cluster:Cluster":                 "projects/{project}/locations/{location}/clusters/{name}",
 	"gcp:container/nodePool:NodePool":               "projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{name}",
+	"gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "{cryptoKeyId}/{role}/{member}",
 	"gcp:projects/iAMCustomRole:IAMCustomRole":      "projects/{project}/roles/{roleId}",
 	"gcp:projects/iAMMember:IAMMember":              "{project}/{role}/{member}",
 	"gcp:projects/service:Service":                  "{project}/{service}",

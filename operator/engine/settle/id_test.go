@@ -37,6 +37,7 @@ func TestIDsFollowFromInputs(t *testing.T) {
 		"a user of a host":                   {with, "gcp:sql/user:User", `{"instance": "i", "name": "u", "host": "h"}`, "u/h/i"},
 		"a bucket":                           {with, "gcp:storage/bucket:Bucket", `{"name": "b"}`, "b"},
 		"a member of a bucket":               {with, "gcp:storage/bucketIAMMember:BucketIAMMember", `{"bucket": "b", "role": "roles/r", "member": "user:a@example.com"}`, "b/b/roles/r/user:a@example.com"},
+		"a member of a key":                  {with, "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember", `{"cryptoKeyId": "projects/p/locations/l/keyRings/r/cryptoKeys/k", "role": "roles/r", "member": "user:a@example.com"}`, "projects/p/locations/l/keyRings/r/cryptoKeys/k/roles/r/user:a@example.com"},
 		"a binding of an account":            {with, "gcp:serviceaccount/iAMBinding:IAMBinding", `{"serviceAccountId": "projects/p/serviceAccounts/a@b", "role": "roles/r"}`, "projects/p/serviceAccounts/a@b/roles/r"},
 		"an account":                         {with, "gcp:serviceaccount/account:Account", `{"accountId": "a"}`, "projects/of-provider/serviceAccounts/a@of-provider.iam.gserviceaccount.com"},
 		"a cluster":                          {with, "gcp:container/cluster:Cluster", `{"project": "p", "location": "l", "name": "c"}`, "projects/p/locations/l/clusters/c"},

@@ -18,6 +18,7 @@ import (
 
 const (
 	bucketType       = "gcp:storage/bucket:Bucket"
+	keyMemberType    = "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember"
 	bucketMemberType = "gcp:storage/bucketIAMMember:BucketIAMMember"
 )
 
@@ -52,6 +53,7 @@ var typical = map[string]string{
 	databaseType:     `{"name": "shop", "instance": "strata"}`,
 	userType:         `{"name": "shop", "instance": "strata", "host": "%", "password": "first"}`,
 	bucketType:       `{"name": "strata-state", "location": "EU"}`,
+	keyMemberType:    `{"cryptoKeyId": "projects/p/locations/global/keyRings/r/cryptoKeys/k", "role": "roles/cloudkms.cryptoKeyDecrypter", "member": "user:a@example.com"}`,
 	bucketMemberType: `{"bucket": "strata-state", "role": "roles/storage.objectViewer", "member": "user:a@example.com"}`,
 }
 
@@ -101,6 +103,8 @@ func TestDiff(t *testing.T) {
 		{memberType, "", `{"project": "strata-other"}`, "project", replace},
 		{bucketMemberType, "", `{"bucket": "b/strata-state"}`, "", nothing},
 		{bucketMemberType, "", `{"bucket": "other-state"}`, "bucket", replace},
+
+		{keyMemberType, "", `{"cryptoKeyId": "projects/p/locations/global/keyRings/r/cryptoKeys/l"}`, "cryptoKeyId", replace},
 
 		{roleType, "", `{"permissions": ["cloudsql.users.get", "cloudsql.users.list"]}`, "", nothing},
 		{roleType, "", `{"permissions": ["cloudsql.users.list"]}`, "permissions", update},

@@ -45,6 +45,9 @@ var program = []struct {
 	{bucketMemberType, `{"bucket": "strata-state", "role": "roles/storage.objectViewer", "member": "user:a@example.com"}`, []string{
 		"b/strata-state roles/storage.objectViewer user:a@example.com", "strata-state roles/storage.objectViewer user:a@example.com",
 	}, nil},
+	{keyMemberType, `{"cryptoKeyId": "` + stateKey + `", "role": "roles/cloudkms.cryptoKeyEncrypterDecrypter", "member": "user:a@example.com"}`, []string{
+		stateKey + " roles/cloudkms.cryptoKeyEncrypterDecrypter user:a@example.com",
+	}, nil},
 	{clusterType, `{"name": "strata", "location": "europe-west1-b", "initialNodeCount": 1, "removeDefaultNodePool": true, "deletionProtection": false}`, []string{
 		"projects/strata-local/locations/europe-west1-b/clusters/strata", "strata-local/europe-west1-b/strata", "europe-west1-b/strata",
 	}, []string{"deletionProtection", "removeDefaultNodePool"}},
@@ -63,7 +66,7 @@ var program = []struct {
 }
 
 func TestImportsAndMissingObjects(t *testing.T) {
-	newCloudWith(t, newDatabases(t))
+	newStateKey(t, newCloudWith(t, newDatabases(t)))
 	pl := newPlugin(t, property.Map{})
 	created := map[string]object{}
 	var objects []object
@@ -118,7 +121,7 @@ func TestImportsAndMissingObjects(t *testing.T) {
 	})
 	t.Run("a deleted object is missing", func(t *testing.T) {
 		pl.t = t
-		for _, typ := range []string{memberType, roleType, serviceType} {
+		for _, typ := range []string{memberType, keyMemberType, roleType, serviceType} {
 			pl.remove(created[typ])
 			if pl.read(created[typ]).id != "" {
 				t.Errorf("the plugin still finds %s", typ)

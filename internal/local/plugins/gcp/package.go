@@ -8,6 +8,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/container"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/core"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/kms"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/projects"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/serviceaccount"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp/sql"
@@ -28,20 +29,21 @@ func Package() frame.Package {
 		ConfigSecrets: []string{"accessToken", "credentials"},
 		Configure:     p.Configure,
 		Resources: map[string]frame.Resource{
-			"gcp:container/cluster:Cluster":               container.Cluster(p),
-			"gcp:container/nodePool:NodePool":             container.NodePool(p),
-			"gcp:projects/iAMCustomRole:IAMCustomRole":    projects.IAMCustomRole(p),
-			"gcp:projects/iAMMember:IAMMember":            projects.IAMMember(p),
-			"gcp:projects/service:Service":                projects.Service(p),
-			"gcp:serviceaccount/account:Account":          serviceaccount.Account(p),
-			"gcp:serviceaccount/iAMBinding:IAMBinding":    serviceaccount.IAMBinding(p),
-			"gcp:serviceaccount/iAMMember:IAMMember":      serviceaccount.IAMMember(p),
-			"gcp:serviceaccount/key:Key":                  serviceaccount.Key(p),
-			"gcp:sql/database:Database":                   sql.Database(p),
-			"gcp:sql/databaseInstance:DatabaseInstance":   sql.DatabaseInstance(p),
-			"gcp:sql/user:User":                           sql.User(p),
-			"gcp:storage/bucket:Bucket":                   storage.Bucket(p),
-			"gcp:storage/bucketIAMMember:BucketIAMMember": storage.BucketIAMMember(p),
+			"gcp:container/cluster:Cluster":                 container.Cluster(p),
+			"gcp:container/nodePool:NodePool":               container.NodePool(p),
+			"gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": kms.CryptoKeyIAMMember(p),
+			"gcp:projects/iAMCustomRole:IAMCustomRole":      projects.IAMCustomRole(p),
+			"gcp:projects/iAMMember:IAMMember":              projects.IAMMember(p),
+			"gcp:projects/service:Service":                  projects.Service(p),
+			"gcp:serviceaccount/account:Account":            serviceaccount.Account(p),
+			"gcp:serviceaccount/iAMBinding:IAMBinding":      serviceaccount.IAMBinding(p),
+			"gcp:serviceaccount/iAMMember:IAMMember":        serviceaccount.IAMMember(p),
+			"gcp:serviceaccount/key:Key":                    serviceaccount.Key(p),
+			"gcp:sql/database:Database":                     sql.Database(p),
+			"gcp:sql/databaseInstance:DatabaseInstance":     sql.DatabaseInstance(p),
+			"gcp:sql/user:User":                             sql.User(p),
+			"gcp:storage/bucket:Bucket":                     storage.Bucket(p),
+			"gcp:storage/bucketIAMMember:BucketIAMMember":   storage.BucketIAMMember(p),
 		},
 		Functions: map[string]frame.Function{
 			"gcp:sql/getDatabase:getDatabase":                 sql.GetDatabase(p),

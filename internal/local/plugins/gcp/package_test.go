@@ -38,7 +38,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pkg.Resources) != 14 || len(pkg.Functions) != 2 || len(pkg.Config) < 100 {
+	if len(pkg.Resources) != 15 || len(pkg.Functions) != 2 || len(pkg.Config) < 100 {
 		t.Errorf("%d resources, %d functions, %d configuration values", len(pkg.Resources), len(pkg.Functions), len(pkg.Config))
 	}
 	// All paths in the rules must be existing properties.

@@ -68,7 +68,7 @@ func TestRolesInTheReference(t *testing.T) {
 			t.Errorf("the page lists no roles for %s", token)
 		}
 	}
-	newCloudWith(t, newDatabases(t))
+	newStateKey(t, newCloudWith(t, newDatabases(t)))
 	owner := newPlugin(t, property.Map{})
 	account := owner.create(accountType, props("accountId", "deployer"))
 	deployer := owner.as(owner.create(keyType, props("serviceAccountId", account.state.Get("name").AsString())))
@@ -122,6 +122,7 @@ func attempt(t *testing.T, typ string, number int) property.Map {
 		bindingType:      `{"serviceAccountId": "` + target + `"}`,
 		actAsType:        `{"serviceAccountId": "` + target + `"}`,
 		memberType:       `{}`,
+		keyMemberType:    `{"cryptoKeyId": "` + stateKey + `"}`,
 		roleType:         `{"roleId": "tenant%d"}`,
 		serviceType:      `{"service": "pubsub.googleapis.com"}`,
 		clusterType:      `{"name": "own-%d", "deletionProtection": false}`,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
+	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/kms"
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
@@ -63,6 +64,10 @@ func TestSecretsAreThoseOfTheOfficialProvider(t *testing.T) {
 			},
 			func() error {
 				_, err := serviceaccount.NewIAMMember(ctx, "it", &serviceaccount.IAMMemberArgs{ServiceAccountId: account, Role: s, Member: s})
+				return err
+			},
+			func() error {
+				_, err := kms.NewCryptoKeyIAMMember(ctx, "it", &kms.CryptoKeyIAMMemberArgs{CryptoKeyId: s, Role: s, Member: s})
 				return err
 			},
 			func() error {

@@ -12,7 +12,7 @@ import (
 func TestAnInterruptedCreationOfEveryTypeIsSettled(t *testing.T) {
 	inputs := map[string]any{}
 	for _, name := range []string{
-		"accountId", "bucket", "cluster", "host", "instance", "location", "member", "name", "project", "role", "roleId", "service",
+		"accountId", "bucket", "cluster", "cryptoKeyId", "host", "instance", "location", "member", "name", "project", "role", "roleId", "service",
 		"serviceAccountId",
 	} {
 		inputs[name] = "x"

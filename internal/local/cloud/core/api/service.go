@@ -59,6 +59,8 @@ type Resource struct {
 	Project string
 	Name    string // name in errors
 	Policy  string // key of the resource's own IAM policy; empty if it has none
+	// ParentPolicy is the key of the IAM policy of the parent; empty if the parent is the project.
+	ParentPolicy string
 	// Path and Kind are resource.name and resource.type in conditions. resource.service is the part of Kind before the
 	// slash. Both are empty for resources that lack these attributes according to Google's documentation:
 	// https://cloud.google.com/iam/docs/conditions-resource-attributes

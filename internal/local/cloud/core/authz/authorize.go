@@ -62,12 +62,14 @@ func (a *Authorizer) RequireQuotaProject(tx *bbolt.Tx, svc *api.Service, c *api.
 		"USER_PROJECT_DENIED", "googleapis.com", map[string]string{"service": svc.Name, "consumer": "projects/" + named})
 }
 
-// Allowed reports whether the policy of the resource or of its project grants a permission. A missing project grants no
+// Allowed reports whether the policy of the resource, of its parent or of its project grants a permission. A missing project grants no
 // permission, so that callers cannot distinguish it from a project of somebody else.
 func (a *Authorizer) Allowed(tx *bbolt.Tx, who api.Principal, permission string, on api.Resource) (bool, error) {
 	keys := []string{ProjectPolicy(on.Project)}
-	if on.Policy != "" {
-		keys = append(keys, on.Policy)
+	for _, own := range []string{on.ParentPolicy, on.Policy} {
+		if own != "" {
+			keys = append(keys, own)
+		}
 	}
 	for _, key := range keys {
 		policy, err := ReadPolicy(tx, key)

@@ -64,7 +64,7 @@ var knownPermissions = sync.OnceValue(func() map[string]bool {
 func emulatedPrefix(name string) bool {
 	prefix, _, _ := strings.Cut(name, ".")
 	switch prefix {
-	case "cloudsql", "container", "iam", "resourcemanager", "serviceusage", "storage":
+	case "cloudkms", "cloudsql", "container", "iam", "resourcemanager", "serviceusage", "storage":
 		return true
 	}
 	return false

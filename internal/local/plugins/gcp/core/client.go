@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/api/cloudkms/v1"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/compute/v1"
 	"google.golang.org/api/container/v1"
@@ -28,6 +29,11 @@ func newClient[T any](
 // IAM returns a client of Identity and Access Management.
 func (p *Provider) IAM(ctx context.Context) (*iam.Service, error) {
 	return newClient(ctx, p, "IAM", root(p.settings.IAMEndpoint), iam.NewService)
+}
+
+// KMS returns a client of Cloud Key Management Service.
+func (p *Provider) KMS(ctx context.Context) (*cloudkms.Service, error) {
+	return newClient(ctx, p, "Cloud KMS", root(p.settings.KMSEndpoint), cloudkms.NewService)
 }
 
 // ResourceManager returns a client of Resource Manager.

@@ -43,6 +43,7 @@ type settings struct {
 	ComputeEndpoint         string `json:"computeCustomEndpoint"`
 	ContainerEndpoint       string `json:"containerCustomEndpoint"`
 	IAMEndpoint             string `json:"iamCustomEndpoint"`
+	KMSEndpoint             string `json:"kmsCustomEndpoint"`
 	ResourceManagerEndpoint string `json:"resourceManagerCustomEndpoint"`
 	ServiceUsageEndpoint    string `json:"serviceUsageCustomEndpoint"`
 	SQLEndpoint             string `json:"sqlCustomEndpoint"`
@@ -61,6 +62,7 @@ func (s *settings) endpoints() []endpoint {
 		{&s.ComputeEndpoint, "GOOGLE_COMPUTE_CUSTOM_ENDPOINT"},
 		{&s.ContainerEndpoint, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT"},
 		{&s.IAMEndpoint, "GOOGLE_IAM_CUSTOM_ENDPOINT"},
+		{&s.KMSEndpoint, "GOOGLE_KMS_CUSTOM_ENDPOINT"},
 		{&s.ResourceManagerEndpoint, "GOOGLE_RESOURCE_MANAGER_CUSTOM_ENDPOINT"},
 		{&s.ServiceUsageEndpoint, "GOOGLE_SERVICE_USAGE_CUSTOM_ENDPOINT"},
 		{&s.SQLEndpoint, "GOOGLE_SQL_CUSTOM_ENDPOINT"},

@@ -14,7 +14,7 @@ import (
 
 // Target describes the objects whose policies a type of resource changes.
 type Target struct {
-	// Input is the name of the input for the object: bucket, project or serviceAccountId.
+	// Input is the name of the input for the object: bucket, cryptoKeyId, project or serviceAccountId.
 	Input string
 	// Rule is the rule of that input.
 	Rule rules.Rule
@@ -36,6 +36,7 @@ func (of Target) shown(object string) string {
 // objectArgs are the inputs for the object of a resource. A resource uses one of them.
 type objectArgs struct {
 	Bucket           string `json:"bucket,omitempty"`
+	CryptoKeyID      string `json:"cryptoKeyId,omitempty"`
 	Project          string `json:"project,omitempty"`
 	ServiceAccountID string `json:"serviceAccountId,omitempty"`
 }
@@ -53,6 +54,8 @@ func (a *objectArgs) object(of Target) *string {
 	switch of.Input {
 	case "bucket":
 		return &a.Bucket
+	case "cryptoKeyId":
+		return &a.CryptoKeyID
 	case "project":
 		return &a.Project
 	default:

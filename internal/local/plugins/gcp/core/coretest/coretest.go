@@ -33,7 +33,7 @@ func BusyService(t *testing.T, code int, refusal string) (*core.Provider, *int) 
 	}))
 	t.Cleanup(srv.Close)
 	config := map[string]property.Value{"accessToken": property.New("token")}
-	for _, api := range []string{"compute", "container", "iam", "resourceManager", "serviceUsage", "sql", "storage"} {
+	for _, api := range []string{"compute", "container", "iam", "kms", "resourceManager", "serviceUsage", "sql", "storage"} {
 		config[api+"CustomEndpoint"] = property.New(srv.URL + "/")
 	}
 	p := &core.Provider{}
