@@ -154,6 +154,7 @@ func newFlux(
 		Kubeconfig:  bootstrap.Kubeconfig.Input(),
 
 		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
+		ControlPlane:  bootstrap.Addresses,
 		SourcePorts:   config.sourcePorts(),
 		Workers:       config.workers(list),
 	}
