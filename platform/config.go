@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/commitstatus"
 	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
@@ -108,6 +109,9 @@ type Config struct {
 	// TeamCredentials may read a team's repository, by the team's name. The team can read them too, so each must be valid
 	// for one repository only. A team without credentials has a public repository.
 	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
+	// NotifyTokens may write statuses of a team's commits, by the team's name. No team can read them. NotifyProxy is the proxy to forges.
+	NotifyTokens map[string]handoff.Secret `setting:"notifyTokens" secret:"true"`
+	NotifyProxy  string                    `setting:"notifyProxy"`
 }
 
 // Credentials are a login to a Git server or a registry.
@@ -223,5 +227,12 @@ func (c Config) checkTeams(list []teams.Team) error {
 			return fmt.Errorf("%s sets approval of team %s, and upstream's operator waits for no approval: remove it, or use the embedded operator", c.TeamsFile, team.Name)
 		}
 	}
-	return nil
+	return c.commitStatus().Check(list)
+}
+
+func (c Config) commitStatus() commitstatus.Settings {
+	return commitstatus.Settings{
+		Tokens: c.NotifyTokens, Proxy: c.NotifyProxy, TeamURL: c.TeamURL, TeamsFile: c.TeamsFile, Readable: c.TeamCredentials,
+		Notifies: c.hasReceivers(), Plans: !c.upstreamOperator(),
+	}
 }

@@ -32,8 +32,8 @@ func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption
 }
 
 // guardFlux patches Flux's namespace, which the Flux provider creates: no pod in it may reach its node, and the pods that
-// run Stacks may fetch sources from it.
-func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) error {
+// run Stacks may fetch sources from it. With notifies, the operator may send events to it.
+func guardFlux(ctx *pulumi.Context, upstream, notifies bool, opts ...pulumi.ResourceOption) error {
 	_, err := corev1.NewNamespacePatch(ctx, "flux-pod-security", &corev1.NamespacePatchArgs{
 		Metadata: &metav1.ObjectMetaPatchArgs{
 			Name:   pulumi.String(fluxcd.Namespace),
@@ -43,7 +43,7 @@ func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 	if err != nil {
 		return err
 	}
-	return network.Flux(ctx, inFlux, OperatorNamespace, upstream, opts...)
+	return network.Flux(ctx, inFlux, OperatorNamespace, upstream, notifies, opts...)
 }
 
 // inFlux returns the metadata of an object in Flux's namespace.

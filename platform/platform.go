@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform/commitstatus"
 	"github.com/strata-platform/strata/platform/deletes"
 	"github.com/strata-platform/strata/platform/hopguard"
 	"github.com/strata-platform/strata/teams"
@@ -88,7 +89,7 @@ func Program(ctx *pulumi.Context) error {
 	if err := rights.makePlanIdentity(ctx, bootstrap, pulumi.Provider(cluster)); err != nil {
 		return err
 	}
-	if err := guardFlux(ctx, config.upstreamOperator(), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {
+	if err := guardFlux(ctx, config.upstreamOperator(), commitstatus.Any(all), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {
 		return err
 	}
 	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))

@@ -102,6 +102,13 @@ var climbs = map[string]attempt{
 	"approve what a Stack waits for":         {"POST", "/apis/strata.dev/v1/namespaces/team-web/approvals", anApproval},
 	"apply an approval":                      {"APPLY", "/apis/strata.dev/v1/namespaces/team-web/approvals/mine", anApproval},
 	"change an approval":                     {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/approvals/any", nothing},
+	"read the token of a team's forge":       {"GET", "/api/v1/namespaces/flux-system/secrets/plans-web", ""},
+	"change where results of plans go":       {"PATCH", "/apis/notification.toolkit.fluxcd.io/v1beta3/namespaces/flux-system/providers/plans-web", nothing},
+	"change what Flux tells":                 {"PATCH", "/apis/notification.toolkit.fluxcd.io/v1beta3/namespaces/flux-system/alerts/plans-web", nothing},
+	"have Flux tell somebody":                {"POST", "/apis/notification.toolkit.fluxcd.io/v1beta3/namespaces/team-web/alerts", "{apiVersion: notification.toolkit.fluxcd.io/v1beta3, kind: Alert, metadata: {name: mine}}"},
+	"have Flux send with its own Secrets":    {"POST", "/apis/notification.toolkit.fluxcd.io/v1beta3/namespaces/team-web/providers", "{apiVersion: notification.toolkit.fluxcd.io/v1beta3, kind: Provider, metadata: {name: mine}}"},
+	"put a Plan of its own on a commit":      {"POST", "/apis/strata.dev/v1/namespaces/team-web/plans", strings.Replace(aPlan, "spec: {", "spec: {report: true, ", 1)},
+	"apply such a Plan":                      {"APPLY", "/apis/strata.dev/v1/namespaces/team-web/plans/reported", strings.NewReplacer("spec: {", "spec: {report: true, ", "name: mine", "name: reported").Replace(aPlan)},
 	"become an approver":                     {"POST", rbacPath + "namespaces/team-web/rolebindings", "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: mine}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'strata:approver'}}"},
 }
 

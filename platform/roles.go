@@ -54,7 +54,7 @@ const (
 var policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
 
 // plainPolicies need no TenantPolicy, so each has one binding of the same name.
-var plainPolicies = []string{"strata-artifacts", "strata-versions", "strata-approvals"}
+var plainPolicies = []string{"strata-artifacts", "strata-versions", "strata-approvals", "strata-plans"}
 
 // stackLogs are the logs of the runs of Stacks, which the embedded operator writes (operator/stacklog).
 const stackLogs = "stacklogs"

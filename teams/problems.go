@@ -33,5 +33,5 @@ func (t Team) problems(at string) []error {
 	if t.Path != "" && !insideRepository(t.Path) {
 		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
 	}
-	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at))
+	return slices.Concat(problems, t.sourceProblems(at), t.grantProblems(at), t.Notify.problems(at))
 }

@@ -97,6 +97,8 @@ type Team struct {
 	RunTimeout string `json:"runTimeout,omitempty"`
 	// Approval says which changes of the team's Stacks wait for an approval, and who may give it.
 	Approval Approval `json:"approval,omitzero"`
+	// Notify puts the results of the team's plans on the commits; nil means that they are in the cluster only.
+	Notify *Notify `json:"notify,omitempty"`
 	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to the team's own.
 	Sources []string `json:"sources,omitempty"`
 	// May lists the permissions of the team's account; empty means DefaultMay.

@@ -50,6 +50,7 @@ func (a *HopArgs) check() error {
 	problems = append(problems, a.furtherAccountProblems()...)
 	problems = append(problems, a.limitProblems()...)
 	problems = append(problems, a.Source.problems()...)
+	problems = append(problems, a.notifyProblems()...)
 	if a.Policy != nil {
 		problems = append(problems, a.Policy.problems(a.accountNames())...)
 	}

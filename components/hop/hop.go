@@ -81,6 +81,9 @@ type HopArgs struct {
 	// Policy holds the data that admission policies look up for the team. It needs the kind of NewPolicyKind. Nil means
 	// that NewHop creates no TenantPolicy.
 	Policy *Policy
+	// Notify puts the results of the team's plans on the commits. It needs Policy, and Flux's notification-controller. Nil means that
+	// nothing does.
+	Notify *Notify
 	// GoogleAccount is the e-mail address of the Google service account that the accounts in Policy.StackAccounts
 	// impersonate by Workload Identity, without a key. That Google account must allow the impersonation. Nil means none.
 	GoogleAccount pulumi.StringInput
@@ -147,7 +150,7 @@ func NewHop(ctx *pulumi.Context, name string, args *HopArgs, opts ...pulumi.Reso
 		return nil, fmt.Errorf("create hop %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, hop: hop}
-	for _, step := range []func() error{b.namespace, b.limits, b.network, b.rights, b.context, b.policy, b.sync} {
+	for _, step := range []func() error{b.namespace, b.limits, b.network, b.rights, b.context, b.policy, b.notify, b.sync} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("create hop %s: %w", name, err)
 		}

@@ -101,6 +101,9 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 	if given.Approval != "" {
 		spec["approval"] = pulumi.String(given.Approval)
 	}
+	if args.Notify != nil {
+		spec["notify"] = pulumi.String(NotifyName(args.Account))
+	}
 	if given.RunTimeout != 0 {
 		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())
 	}

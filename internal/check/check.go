@@ -45,6 +45,9 @@ type run struct {
 	findings []Finding
 	notes    []string
 	objects  int
+	// placed are the places of the objects so far. admitted are those that the API server would accept.
+	placed   map[source.ID]placed
+	admitted []found
 	// temporary is the folder for files of the check.
 	temporary string
 	// stackNames maps Pulumi stacks to the names of their Stacks, for messages.
@@ -116,7 +119,7 @@ func (r *run) all(ctx context.Context, judge *trial.Trial) error {
 			return err
 		}
 	}
-	return nil
+	return r.operate(r.admitted)
 }
 
 // folder checks one folder that Flux applies under an account.

@@ -19,6 +19,7 @@ var Rules = map[string]string{
 	RuleProgram:   "Each Program is well formed, and its references lead to a resource, a variable or a config key.",
 	RuleTypes:     "The resources of each Program have the properties of their types.",
 	RuleStack:     "The operator can apply each Stack.",
+	RuleTwice:     "Each object belongs to the folder of one account.",
 	RuleOwner:     "Each database and each user belongs to one Stack.",
 }
 
@@ -34,6 +35,7 @@ const (
 	RuleProgram   = "program"
 	RuleTypes     = "types"
 	RuleStack     = "stack"
+	RuleTwice     = "twice"
 	RuleOwner     = "owner"
 )
 

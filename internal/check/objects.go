@@ -36,10 +36,9 @@ type found struct {
 
 func (f found) String() string { return f.GetKind() + " " + f.GetName() }
 
-// judge checks the objects of a build.
+// judge checks the objects of a build as the API server does.
 func (r *run) judge(ctx context.Context, judgement *admission.Admission, files *source.Files, objects []trial.Object, account platform.AccountLimits) error {
 	r.objects += len(objects)
-	var admitted []found
 	for _, each := range objects {
 		object := found{Unstructured: &unstructured.Unstructured{}}
 		if err := json.Unmarshal(each.JSON, object.Unstructured); err != nil {
@@ -56,11 +55,38 @@ func (r *run) judge(ctx context.Context, judgement *admission.Admission, files *
 		for _, refusal := range refusals {
 			r.refused(object, refusal)
 		}
-		if len(refusals) == 0 {
-			admitted = append(admitted, object)
+		// The API server keeps a refused object out of one of the folders.
+		if len(refusals) == 0 && !r.twice(object, account) {
+			r.admitted = append(r.admitted, object)
 		}
 	}
-	return r.operate(admitted)
+	return nil
+}
+
+// placed is the place of an object in the folder of an account.
+type placed struct {
+	at      source.Place
+	account platform.AccountLimits
+}
+
+// twice reports an object that the folder of an earlier account contains, too, and returns whether there is one. kustomize refuses a
+// second object in one folder, and nobody refuses one in another.
+func (r *run) twice(object found, account platform.AccountLimits) bool {
+	id := idOf(object.Unstructured)
+	// The versions of a kind are the same object.
+	id.APIVersion = object.GroupVersionKind().Group
+	here := placed{object.at("metadata.name"), account}
+	if r.placed == nil {
+		r.placed = map[source.ID]placed{}
+	}
+	other, ok := r.placed[id]
+	if !ok {
+		r.placed[id] = here
+		return false
+	}
+	r.add(here.at, RuleTwice, object.String(), fmt.Sprintf("%s is applied from %s, and also from %s (%s:%d): each of the two Kustomizations overwrites the other's object",
+		object, folderOf(account), folderOf(other.account), other.at.File, other.at.Line), "rename or remove one of the two")
+	return true
 }
 
 func idOf(object *unstructured.Unstructured) source.ID {
@@ -107,7 +133,7 @@ func fluxFailure(object *unstructured.Unstructured, refusal kinds.Refusal) strin
 	return fmt.Sprintf("%s/%s dry-run failed%s: %s", object.GetKind(), name, reason, refusal.Message)
 }
 
-// operate checks Stacks and Programs as the operator does.
+// operate checks Stacks and Programs as the operator does, which looks at all objects of the namespace.
 func (r *run) operate(objects []found) error {
 	stacks, programs := map[string]*v1.Stack{}, map[string]*v1.Program{}
 	config := map[string][]string{}

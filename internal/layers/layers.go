@@ -141,8 +141,9 @@ func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 	return err
 }
 
-// RefreshTypes is Refresh for the resources of some types. It uses the credentials of the program, because a lower layer may
-// have created another cluster since the last run. A layer without such resources needs no refresh.
+// RefreshTypes is Refresh for the resources of some types. It uses the credentials in the state, and fails if these have expired:
+// a refresh of a part of the resources by the program can write a state that contains a resource twice (pulumi/pulumi#20215). A
+// layer without such resources needs no refresh.
 func (r Runner) RefreshTypes(ctx context.Context, l Layer, progress Progress, types ...string) error {
 	state, err := r.Deployment(ctx, l)
 	if err != nil {
@@ -159,7 +160,7 @@ func (r Runner) RefreshTypes(ctx context.Context, l Layer, progress Progress, ty
 	}
 	_, err = r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
 		_, err := stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log),
-			optrefresh.ErrorProgressStreams(log), optrefresh.RunProgram(true))
+			optrefresh.ErrorProgressStreams(log), optrefresh.RunProgram(false))
 		return err
 	})
 	return err

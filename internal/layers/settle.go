@@ -59,16 +59,16 @@ func (s stackAccess) Import(ctx context.Context, state []byte) error {
 	return s.stack.Import(ctx, imported)
 }
 
-// Refresh implements [settle.Stack]. If a provider rejects the credentials in the state, it uses those of the program.
+// Refresh implements [settle.Stack]. If a provider rejects the credentials in the state, it uses those of the program, and then
+// refreshes all resources: see [Runner.RefreshTypes].
 func (s stackAccess) Refresh(ctx context.Context, urns []string) error {
-	refresh := func(runProgram bool) error {
-		_, err := s.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(s.log), optrefresh.ErrorProgressStreams(s.log),
-			optrefresh.RunProgram(runProgram))
+	refresh := func(options ...optrefresh.Option) error {
+		_, err := s.stack.Refresh(ctx, append(options, optrefresh.ProgressStreams(s.log), optrefresh.ErrorProgressStreams(s.log))...)
 		return err
 	}
-	err := refresh(false)
+	err := refresh(optrefresh.Target(urns))
 	if err != nil && ctx.Err() == nil && loginRejected(err) {
-		err = refresh(true)
+		err = refresh(optrefresh.RunProgram(true))
 	}
 	return err
 }

@@ -145,8 +145,8 @@ func (p *Platform) ensureRepositories(ctx context.Context, running supervisor.St
 		return err
 	}
 	result, err := publish.Publish(ctx, options)
-	if err == nil && result.Origin == (publish.Origin{}) {
-		show.Note("%s/ has changes that are not committed: the artifact %s contains them", strings.Join(options.Folders, "/ or "), result.Version)
+	if err == nil && result.Origin.Commit == "" {
+		show.Note("the artifact %s attests no commit: %s", result.Version, result.Origin.Reason)
 	}
 	return err
 }

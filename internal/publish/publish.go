@@ -96,15 +96,27 @@ func (p publication) run(ctx context.Context) (Result, error) {
 	if len(folders) == 0 {
 		folders = []string{"."}
 	}
-	files, err := read(p.Dir, folders)
+	tree, err := read(p.Dir, folders)
 	if err != nil {
 		return Result{}, err
 	}
-	layer, err := pack(files)
+	layer, err := pack(tree.files)
 	if err != nil {
 		return Result{}, err
 	}
-	origin := originOf(ctx, p.Dir, folders)
+	origin := originOf(ctx, p.Dir, tree)
+	for range mostAttempts {
+		result, err := p.attempt(ctx, layer, origin)
+		if result.Files = len(tree.files); !errors.Is(err, errTaken) {
+			return result, err
+		}
+		// The next attempt finds the other artifact, and chooses a higher version, or refuses the version of the options.
+	}
+	return Result{}, fmt.Errorf("other publications have taken %d versions meanwhile: publish again", mostAttempts)
+}
+
+// attempt publishes the layer under one version. It returns errTaken if another publication takes the version meanwhile.
+func (p publication) attempt(ctx context.Context, layer []byte, origin Origin) (Result, error) {
 	version, existing, err := p.choose(layer, origin)
 	if err != nil {
 		return Result{}, err
@@ -122,7 +134,7 @@ func (p publication) run(ctx context.Context) (Result, error) {
 	}
 	result := Result{
 		Reference: p.repository.Name() + ":" + version + "@" + digest.String(), Version: version, Digest: digest.String(),
-		Published: existing == v1.Hash{}, Origin: origin, Files: len(files),
+		Published: existing == v1.Hash{}, Origin: origin,
 	}
 	if p.Keyless == nil {
 		if result.Key, err = p.Key.Fingerprint(); err != nil {
@@ -142,7 +154,7 @@ func (p publication) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	result.Identity = &by
-	return result, remote.Write(p.repository.Tag(version), made, p.remote...)
+	return result, p.tag(made, digest, version)
 }
 
 // push pushes the artifact, its signature and its provenance, and then the tag.
@@ -162,13 +174,12 @@ func (p publication) push(made v1.Image, digest v1.Hash, version string, origin 
 		{p.repository.Digest(digest.String()), made},
 		{companion(p.repository, digest, "sig"), signature},
 		{companion(p.repository, digest, "att"), attestation},
-		{p.repository.Tag(version), made},
 	} {
 		if err := remote.Write(each.at, each.image, p.remote...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.tag(made, digest, version)
 }
 
 // missing reports whether an error says that the registry does not contain the object.

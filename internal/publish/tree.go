@@ -32,7 +32,7 @@ type file struct {
 
 // read returns the files of folders below dir that Flux would use, sorted by name: without .git, the files that .sourceignore lists,
 // and those that Flux leaves out of each artifact. It returns an error for content that Flux would drop, and for credentials.
-func read(dir string, folders []string) ([]file, error) {
+func read(dir string, folders []string) (*reader, error) {
 	patterns, err := sourceignore.ReadIgnoreFile(filepath.Join(dir, sourceignore.IgnoreFile), nil)
 	if err != nil {
 		return nil, err
@@ -48,12 +48,17 @@ func read(dir string, folders []string) ([]file, error) {
 		}
 		patterns = append(patterns, below...)
 	}
-	r := reader{ignored: sourceignore.NewDefaultMatcher(patterns, nil)}
+	r := &reader{folders: folders, ignored: sourceignore.NewDefaultMatcher(patterns, nil)}
 	// An os.Root opens no file outside of the folder, even if the folder changes meanwhile.
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return nil, err
 	}
 	defer r.root.Close()
+	if !slices.Contains(folders, ".") {
+		if err := r.rule(sourceignore.IgnoreFile); err != nil {
+			return nil, err
+		}
+	}
 	for _, folder := range folders {
 		if err := fs.WalkDir(r.root.FS(), folder, r.visit); err != nil {
 			return nil, err
@@ -63,20 +68,37 @@ func read(dir string, folders []string) ([]file, error) {
 		return nil, errors.New("it contains no files, or .sourceignore lists all")
 	}
 	slices.SortFunc(r.files, func(a, b file) int { return strings.Compare(a.name, b.name) })
-	return r.files, nil
+	return r, nil
 }
 
 // reader collects the files of a tree.
 type reader struct {
 	root    *os.Root
+	folders []string
 	ignored gitignore.Matcher
-	files   []file
-	size    int64
+	// files are the files of the artifact, and rules the .sourceignore files that decide on them.
+	files, rules []file
+	size         int64
+}
+
+// rule keeps a .sourceignore that the artifact may leave out.
+func (r *reader) rule(name string) error {
+	content, err := r.root.ReadFile(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	r.rules = append(r.rules, file{name, content})
+	return err
 }
 
 func (r *reader) visit(name string, entry fs.DirEntry, err error) error {
 	if err != nil || name == "." {
 		return err
+	}
+	if path.Base(name) == sourceignore.IgnoreFile && !entry.IsDir() {
+		if err := r.rule(name); err != nil {
+			return err
+		}
 	}
 	if r.ignored.Match(strings.Split(name, "/"), entry.IsDir()) {
 		if entry.IsDir() {

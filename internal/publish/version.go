@@ -1,12 +1,47 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/Masterminds/semver/v3"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
+
+// errTaken says that another publication has taken the version meanwhile.
+var errTaken = errors.New("another publication has taken the version meanwhile")
+
+// mostAttempts bounds the versions that one publication tries.
+const mostAttempts = 10
+
+// tag gives the artifact the tag of its version, which existed with the digest before. It returns errTaken if the tag belongs to
+// another artifact. A registry with immutable tags refuses to replace the other artifact; every registry has its own answer for that,
+// so only the tag itself decides. A registry that replaces tags keeps the last of two pushes: reading the tag immediately before
+// and after the push finds the other one, unless it comes later than both.
+func (p publication) tag(made v1.Image, digest v1.Hash, version string) error {
+	held, err := p.digest(version)
+	if err != nil {
+		return err
+	}
+	var pushed error
+	if held == (v1.Hash{}) {
+		pushed = remote.Write(p.repository.Tag(version), made, p.remote...)
+		if held, err = p.digest(version); err != nil {
+			return errors.Join(pushed, err)
+		}
+	}
+	switch held {
+	case digest:
+		return nil
+	case v1.Hash{}:
+		if pushed == nil {
+			pushed = fmt.Errorf("the registry has accepted the tag %s, and does not contain it: publish again", version)
+		}
+		return pushed
+	}
+	return errTaken
+}
 
 // choose returns the version of the artifact, and the digest of that version if the repository contains it.
 func (p publication) choose(layer []byte, origin Origin) (version string, existing v1.Hash, err error) {

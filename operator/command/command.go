@@ -49,6 +49,7 @@ The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's se
 	flags.StringSliceVar(&opts.RunEndpoints, "run-endpoints", endpoints(), "addresses (HOST:PORT) that runs can reach besides the API server; empty means all addresses that the operator can reach (default: $"+controller.RunEndpointsVariable+")")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
 		"folder for the state of Stacks with a file:// backend, with a folder for each namespace; empty rejects such Stacks (default: $"+controller.FileBackendRootVariable+")")
+	flags.StringVar(&opts.EventsAddr, "events-addr", "", "URL of the server of events of Flux's notification-controller, which puts the results of Plans on commits; empty sends none")
 	flags.BoolVar(&opts.Catalogue, "catalogue", false, "also handle the orders of teams: objects of the kinds of catalogue.strata.dev")
 	flags.BoolVar(&opts.LeaderElect, "leader-elect", false,
 		"work only while this operator holds the Lease pulumi-operator in --namespace; its account needs rights on Leases there")

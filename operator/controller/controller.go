@@ -143,7 +143,7 @@ func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error
 	}
 	err = plans.Add(mgr, plans.Options{
 		Client: direct, Config: stacks.config, Engine: stacks.engine, Slots: stacks.slots, Claims: stacks.claims,
-		Backends: stacks.backends, Unconfined: stacks.unconfined,
+		Backends: stacks.backends, Unconfined: stacks.unconfined, Events: opts.EventsAddr,
 		Google: google.Identity{Client: direct, Namespace: opts.Namespace, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
 	})
 	if err != nil || !opts.Catalogue {

@@ -63,6 +63,9 @@ type Options struct {
 	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
 
+	// EventsAddr is the URL to which the operator sends events for Flux's notification-controller. Empty sends none.
+	EventsAddr string
+
 	// Catalogue makes the operator also handle the orders of teams, with package orders.
 	Catalogue bool
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -49,4 +50,22 @@ func HoldsData(resourceType string) bool {
 // LosesData reports whether an operation on a resource of a type loses data. A replacement deletes the old resource.
 func LosesData(op, resourceType string) bool {
 	return (op == "delete" || op == "replace") && HoldsData(resourceType)
+}
+
+// CompareSteps orders the steps of a Stack by what they may destroy: first those that lose data, then the other deletions, then the other
+// replacements, whose resources exist again afterwards, then the others. The order is total, so a status has one order and one digest.
+func CompareSteps(a, b Step) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.Op, b.Op), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
+}
+
+func (s Step) rank() int {
+	switch {
+	case s.LosesData:
+		return 0
+	case s.Op == "delete":
+		return 1
+	case s.Op == "replace":
+		return 2
+	}
+	return 3
 }

@@ -76,6 +76,10 @@ type Spec struct {
 	// longer contains, is planned to be deleted. Without Sync, no Stack is.
 	Sync string `json:"sync,omitempty"`
 
+	// Report puts the result on the commit. Its creator vouches that Manifests are those of Commit. The API server accepts it only from
+	// those who have the permission "report" on Plans.
+	Report bool `json:"report,omitempty"`
+
 	// Stack names the Stack that waits for an approval of this Plan. The operator creates such a Plan, with what the Stack's next
 	// run would do. It has neither Account nor Manifests, and a Commit only if the operator knows it.
 	Stack string `json:"stack,omitempty"`
@@ -105,6 +109,10 @@ type Status struct {
 	// Completed is the time of the operator's machine at which the Plan became Ready or Failed.
 	Completed *metav1.Time `json:"completed,omitempty"`
 
+	// Reported is the time of the operator's machine at which Flux's notification-controller accepted the result, for the commit. It is nil
+	// without [Spec.Report], and until then.
+	Reported *metav1.Time `json:"reported,omitempty"`
+
 	// Digest identifies the content of Stacks: sha256:HEX. It is empty until the Plan is Ready.
 	Digest string `json:"digest,omitempty"`
 
@@ -122,6 +130,10 @@ type Stack struct {
 
 	// State is the digest of the state that the plan starts from, sha256:HEX, or empty for a Stack without state.
 	State string `json:"state,omitempty"`
+
+	// Approval says why a run of this plan waits for an approval: "data", because it deletes or replaces a resource that holds data, or
+	// "always", because every change of the Stack needs an approval. It is empty if the run needs none.
+	Approval string `json:"approval,omitempty"`
 
 	// Removed says that the commit no longer contains the Stack.
 	Removed bool `json:"removed,omitempty"`

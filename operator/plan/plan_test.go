@@ -48,3 +48,25 @@ func TestAPlanIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("read %+v", read)
 	}
 }
+
+func TestStepsAreOrderedByWhatTheyMayDestroy(t *testing.T) {
+	const database, configMap = "gcp:sql/database:Database", "kubernetes:core/v1:ConfigMap"
+	want := []Step{
+		{Op: "delete", Name: "a", Type: database, LosesData: true},
+		{Op: "replace", Name: "a", Type: database, LosesData: true},
+		{Op: "delete", Name: "b", Type: configMap},
+		{Op: "replace", Name: "a", Type: configMap},
+		{Op: "create", Name: "a", Type: database},
+		{Op: "create", Name: "b", Type: database},
+		{Op: "create", Name: "a", Type: configMap},
+		{Op: "update", Name: "a", Type: database},
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, CompareSteps)
+	for i, step := range got {
+		if step.Op != want[i].Op || step.Name != want[i].Name || step.Type != want[i].Type {
+			t.Fatalf("step %d is %+v, want %+v", i, step, want[i])
+		}
+	}
+}

@@ -9,10 +9,10 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// Ports of upstream's operator and of source-controller, by their names in the pods.
+// Ports of upstream's operator, and of source-controller's artifacts and notification-controller's events, by their names in the pods.
 const (
-	programPort  = "http-fileserver"
-	artifactPort = "http"
+	programPort = "http-fileserver"
+	fluxPort    = "http"
 )
 
 // Operator isolates the operator's pods. Only the pods in which upstream's operator runs Stacks connect to it.
@@ -32,23 +32,30 @@ func Operator(ctx *pulumi.Context, metadata *metav1.ObjectMetaArgs, upstream boo
 }
 
 // Flux lets the pods that run Stacks fetch sources from Flux. metadata returns the metadata of an object in Flux's namespace, and operator
-// is the namespace of the operator.
+// is the namespace of the operator. With notifies, the operator may send events to notification-controller, which accepts any event from
+// those who reach it. The other pods that run Stacks may not.
 func Flux(
-	ctx *pulumi.Context, metadata func(name string) *metav1.ObjectMetaArgs, operator string, upstream bool, opts ...pulumi.ResourceOption,
+	ctx *pulumi.Context, metadata func(name string) *metav1.ObjectMetaArgs, operator string, upstream, notifies bool, opts ...pulumi.ResourceOption,
 ) error {
+	open := func(part, name, controller string, callers networkingv1.NetworkPolicyPeerArray) error {
+		_, err := networkingv1.NewNetworkPolicy(ctx, part, &networkingv1.NetworkPolicyArgs{
+			Metadata: metadata(name),
+			Spec: &networkingv1.NetworkPolicySpecArgs{
+				PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{"app": pulumi.String(controller)}},
+				PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
+				Ingress:     networkingv1.NetworkPolicyIngressRuleArray{from(fluxPort, callers...)},
+			},
+		}, opts...)
+		return err
+	}
 	callers := networkingv1.NetworkPolicyPeerArray{podsOf(operator)}
 	if upstream {
 		callers = append(callers, workspaces())
 	}
-	_, err := networkingv1.NewNetworkPolicy(ctx, "flux-artifacts", &networkingv1.NetworkPolicyArgs{
-		Metadata: metadata("strata-artifacts"),
-		Spec: &networkingv1.NetworkPolicySpecArgs{
-			PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{"app": pulumi.String("source-controller")}},
-			PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
-			Ingress:     networkingv1.NetworkPolicyIngressRuleArray{from(artifactPort, callers...)},
-		},
-	}, opts...)
-	return err
+	if err := open("flux-artifacts", "strata-artifacts", "source-controller", callers); err != nil || !notifies {
+		return err
+	}
+	return open("flux-events", "strata-events", "notification-controller", networkingv1.NetworkPolicyPeerArray{podsOf(operator)})
 }
 
 // workspaces selects the pods in the teams' namespaces in which upstream's operator runs Stacks.

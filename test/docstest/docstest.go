@@ -4,6 +4,7 @@ package docstest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,10 +52,19 @@ type Block struct {
 // Blocks returns all code blocks of a document, in order.
 func Blocks(t testing.TB, document string) []Block {
 	t.Helper()
+	blocks, err := Parse(Read(t, document))
+	if err != nil {
+		t.Fatalf("%s: %v", document, err)
+	}
+	return blocks
+}
+
+// Parse returns all code blocks of a text in Markdown, in order.
+func Parse(text string) ([]Block, error) {
 	var blocks []Block
 	var open *Block
 	section := ""
-	for i, line := range strings.Split(Read(t, document), "\n") {
+	for i, line := range strings.Split(text, "\n") {
 		fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```")
 		switch {
 		case ok && open == nil:
@@ -69,9 +79,9 @@ func Blocks(t testing.TB, document string) []Block {
 		}
 	}
 	if open != nil {
-		t.Fatalf("%s:%d: a code block has no end", document, open.Line)
+		return nil, fmt.Errorf("line %d: a code block has no end", open.Line)
 	}
-	return blocks
+	return blocks, nil
 }
 
 // Read returns the text of a document, given by its path in the repository.

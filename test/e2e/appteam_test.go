@@ -80,29 +80,45 @@ func appTeam(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			ts.Fatalf("the output of strata up contains no command that clones the team's repository:\n%s", up)
 		}
 		dir := t.TempDir()
-		self, err := os.Executable()
-		ts.Check(err)
-		ts.Check(os.Symlink(self, filepath.Join(dir, "kubectl")))
 		command := inShell(ts, strings.Replace(shell(t, dir), "git clone", "cd \"$TMPDIR\"\ngit clone", 1))
 		command.Env = append(command.Env,
-			"REPOSITORY="+clone[2], "EXAMPLES="+filepath.Join(root, "examples"), "TMPDIR="+t.TempDir(), "PATH="+dir+string(os.PathListSeparator)+ts.Getenv("PATH"),
+			"REPOSITORY="+clone[2], "EXAMPLES="+filepath.Join(root, "examples"), "TMPDIR="+t.TempDir(), "PATH="+withKubectl(ts, dir),
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=credential.helper", "GIT_CONFIG_VALUE_0="+clone[1],
-			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 		)
+		command.Env = append(command.Env, author...)
 		printed, err := command.CombinedOutput()
 		ts.Logf("%s", printed)
 		ts.Check(err)
+		var outputs []docstest.Block
 		for _, block := range docstest.Blocks(t, appTeamPage) {
-			if block.Language != "text" {
-				continue
+			if block.Language == "text" {
+				outputs = append(outputs, block)
 			}
-			for line := range strings.Lines(block.Text) {
-				if !shown(line).Match(printed) {
-					ts.Fatalf("%s:%d: no command has printed this: %s", appTeamPage, block.Line, line)
-				}
+		}
+		compareShown(ts, appTeamPage, outputs, printed)
+	}
+}
+
+// compareShown fails the script unless the output contains each line of the blocks of a page.
+func compareShown(ts *testscript.TestScript, page string, blocks []docstest.Block, printed []byte) {
+	for _, block := range blocks {
+		for line := range strings.Lines(block.Text) {
+			if !shown(line).Match(printed) {
+				ts.Fatalf("%s:%d: no command has printed this: %s", page, block.Line, line)
 			}
 		}
 	}
+}
+
+// author contains the variables with the name of the author of commits.
+var author = []string{"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com"}
+
+// withKubectl puts a kubectl into a folder, and returns a search path that begins with the folder.
+func withKubectl(ts *testscript.TestScript, dir string) string {
+	self, err := os.Executable()
+	ts.Check(err)
+	ts.Check(os.Symlink(self, filepath.Join(dir, "kubectl")))
+	return dir + string(os.PathListSeparator) + ts.Getenv("PATH")
 }
 
 // inShell returns a shell that runs a script in the folder $ROOT, with the variables of a testscript.

@@ -30,7 +30,7 @@ const pollEvery = 200 * time.Millisecond
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	checks := map[string]func(*testscript.TestScript, []string) error{
 		"mysql": tryMySQL, "secret": trySecret, "read": tryRead, "apply": tryApply, "stack": tryStack,
-		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore, "says": trySays, "absent": tryAbsent, "configmap": tryConfigMap,
+		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore, "says": trySays, "shows": tryShows, "absent": tryAbsent, "configmap": tryConfigMap,
 	}
 	if neg || len(args) < 2 || checks[args[1]] == nil {
 		ts.Fatalf("usage: eventually DURATION CHECK ARGS, with CHECK one of %v", slices.Sorted(maps.Keys(checks)))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/wait"
 )
 
-// kubectl runs the commands of kubectl that the page for app teams uses. A failed command ends the process.
+// kubectl runs the commands of kubectl that the pages for app teams and platform teams use. A failed command ends the process.
 func kubectl() {
 	flags := genericclioptions.NewConfigFlags(true)
 	factory := cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags))

@@ -30,7 +30,7 @@ func TestSharedPlatform(t *testing.T) {
 	for _, name := range sharedScripts {
 		scripts.Files = append(scripts.Files, filepath.Join("testdata", "shared", name+".txtar"))
 	}
-	scripts.Cmds["platformteam"], scripts.Cmds["appteam"] = platformTeam(t), appTeam(t)
+	scripts.Cmds["appteam"] = appTeam(t)
 	scripts.Setup = func(env *testscript.Env) error {
 		env.Defer(func() { diagnose(env) })
 		return p.setup(env)

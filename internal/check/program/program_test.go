@@ -56,7 +56,7 @@ var programs = map[string]struct {
 	},
 	"a config key of the Stack": {"resources: {a: {type: 'random:RandomPet', properties: {prefix: '${platform:instance}'}}}", false},
 	"a mistake beside a config key of the Stack": {
-		"resources: {a: {type: 'random:RandomPet', properties: {prefix: '${platform:instance}'}}, b: {type: 'random:RandomPet', properties: {lenght: 3}}}", true,
+		"resources: {a: {type: 'random:RandomPet', properties: {prefix: '${platform:instance}'}}, b: {type: 'random:RandomPet', properties: {lengths: 3}}}", true,
 	},
 	"a resource with the name of a config key": {
 		"resources: {instance: {type: 'random:RandomPet'}, b: {type: 'random:RandomPet', properties: {prefix: '${instance.id}-${platform:instance}'}}}", false,

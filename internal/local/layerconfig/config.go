@@ -8,6 +8,7 @@ import (
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
+	"github.com/strata-platform/strata/internal/local/machine/egress"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/repositories"
@@ -77,7 +78,7 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 		config.StrataFile, config.StrataURL = filepath.Join(all.Root, pins.File), all.Address(repositories.Strata)
 		config.StrataUsername, config.StrataPassword = login(gitserver.Reader(repositories.Strata))
 	}
-	config.TeamURL = all.Address(platform.TeamPlaceholder)
+	config.TeamURL, config.NotifyProxy = all.Address(platform.TeamPlaceholder), egress.URL
 	config.TeamCredentials = map[string]platform.Credentials{}
 	config.ArtifactKeys, config.ArtifactCredentials = map[string]string{}, map[string]platform.Credentials{}
 	if all.Registry != "" {
@@ -94,6 +95,9 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 		}
 	}
 	if err != nil {
+		return nil, err
+	}
+	if config.NotifyTokens, err = notifyTokens(all.Home, list); err != nil {
 		return nil, err
 	}
 	return config.ConfigMap()

@@ -1,6 +1,8 @@
 package layerconfig_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,6 +65,41 @@ func TestUpstreamsOperatorGetsBucketsAndTheAPIServer(t *testing.T) {
 		}
 		if got := second["strata-platform:privateRanges"].Value; got != want.ranges {
 			t.Errorf("%s: the teams' pods reach %s, want %s", operator, got, want.ranges)
+		}
+	}
+}
+
+func TestTokensOfForgesComeFromTheHome(t *testing.T) {
+	h, err := home.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []teams.Team{{Name: "web", Notify: &teams.Notify{Provider: teams.NotifyGitHub}}, {Name: "shop"}}
+	for _, step := range []struct{ file, content, want, refusal string }{
+		{file: "notify-shop", content: "canary-unused"},
+		{file: "notify-web", content: "canary-forge\n", want: `{"web":"canary-forge"}`},
+		{file: "notify-web", content: " \n", refusal: "notify-web must contain the token"},
+		{file: "notify-web", content: "canary and more", refusal: "notify-web must contain the token"},
+		{file: "notify-web", content: strings.Repeat("canary", 1000), refusal: "notify-web must contain the token"},
+	} {
+		if err := os.MkdirAll(filepath.Dir(h.SecretFile(step.file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(h.SecretFile(step.file), []byte(step.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config, err := layerconfig.Platform(repositories.Repositories{Home: h, URL: "http://127.0.0.1:4712"}, list, "teams.yaml")
+		if step.refusal != "" {
+			if err == nil || !strings.Contains(err.Error(), step.refusal) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%q: the error is %v, want %q", step.content, err, step.refusal)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := config["strata-platform:notifyTokens"]; got.Value != step.want || step.want != "" && !got.Secret {
+			t.Errorf("%s: the tokens are %+v, want %s", step.file, got, step.want)
 		}
 	}
 }

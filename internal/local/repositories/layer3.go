@@ -11,7 +11,7 @@ import (
 
 // checkCommit returns an error unless Root is the root of a Git repository with a commit.
 func (r Repositories) checkCommit(ctx context.Context) error {
-	_, err := r.git(ctx, r.Root, "rev-parse", "--verify", "--quiet", "HEAD")
+	_, err := r.git(ctx, r.Root, "rev-parse", "--verify", "HEAD")
 	if r.Layer3 == nil {
 		if err != nil {
 			return fmt.Errorf("it is not a Git repository with a commit: clone Strata with git: %w", err)

@@ -11,13 +11,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/plans"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/approval"
@@ -83,13 +80,9 @@ func (c *Client) States(ctx context.Context, namespace string, all []*plan.Plan)
 	if err != nil {
 		return nil, err
 	}
-	demand, err := c.demands(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
 	states := make([]State, len(all))
 	for i, p := range all {
-		states[i].Needed = demand.of(p)
+		states[i].Needed = needed(p)
 		if j := slices.IndexFunc(given, func(a *approval.Approval) bool { return covers(a, p) }); j >= 0 {
 			states[i].By, states[i].Time = given[j].Spec.By, new(given[j].CreationTimestamp.UTC())
 		}
@@ -128,60 +121,16 @@ func (c *Client) list(ctx context.Context, namespace string) ([]*approval.Approv
 	return all, nil
 }
 
-// demands says what needs an approval in a namespace.
-type demands struct {
-	// team is the value of the team's TenantPolicy.
-	team string
-	// strict are the Stacks that demand an approval of every change.
-	strict []string
-}
-
-// demands reads what needs an approval. Without the right to read it, the default counts: the operator decides in the end.
-func (c *Client) demands(ctx context.Context, namespace string) (demands, error) {
-	found := demands{team: approval.Data}
-	policies := schema.GroupVersionResource{Group: hop.PolicyGroup, Version: hop.PolicyVersion, Resource: hop.PolicyPlural}
-	policy, err := c.objects.Resource(policies).Namespace(namespace).Get(ctx, hop.PolicyName, metav1.GetOptions{})
-	switch {
-	case err == nil:
-		if value, _, _ := unstructured.NestedString(policy.Object, "spec", "approval"); value != "" {
-			found.team = value
-		}
-	case !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
-		return demands{}, fmt.Errorf("read TenantPolicy %s/%s: %w", namespace, hop.PolicyName, err)
-	}
-	stacks, err := c.objects.Resource(stackResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			return found, nil
-		}
-		return demands{}, fmt.Errorf("list the Stacks in namespace %s: %w", namespace, err)
-	}
-	for _, each := range stacks.Items {
-		// A Stack whose last update has demanded an approval demands it once more.
-		last, _, _ := unstructured.NestedString(each.Object, "status", "lastUpdate", "approval")
-		if each.GetAnnotations()[approval.Annotation] == approval.Always || last == approval.Always {
-			found.strict = append(found.strict, each.GetName())
-		}
-	}
-	return found, nil
-}
-
 var stackResource = v1.GroupVersion.WithResource("stacks")
 
-// of reports whether a Plan needs an approval.
-func (d demands) of(p *plan.Plan) bool {
+// needed reports whether a Plan needs an approval. The operator decides, because only it knows the Stacks of the commit as admission
+// completes them: a commit can itself demand an approval.
+func needed(p *plan.Plan) bool {
 	if p.Status.Phase != plan.Ready {
 		return false
 	}
 	// The operator creates the Plan of a Stack only if the Stack waits.
-	return p.Spec.Stack != "" || slices.ContainsFunc(p.Status.Stacks, d.ofStack)
-}
-
-func (d demands) ofStack(stack plan.Stack) bool {
-	if d.team == approval.Always || slices.Contains(d.strict, stack.Name) {
-		return slices.ContainsFunc(stack.Steps, func(s plan.Step) bool { return s.Op != "same" && s.Op != "read" })
-	}
-	return d.team != approval.Never && slices.ContainsFunc(stack.Steps, func(s plan.Step) bool { return s.LosesData })
+	return p.Spec.Stack != "" || slices.ContainsFunc(p.Status.Stacks, func(s plan.Stack) bool { return s.Approval != "" })
 }
 
 // Find returns a Plan that can be approved, and its state. Otherwise its error says why nobody can approve the Plan; for an unknown

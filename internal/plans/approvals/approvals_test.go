@@ -3,6 +3,7 @@ package approvals_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/plans/approvals"
 	"github.com/strata-platform/strata/internal/plans/planstest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/approval"
 	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/test/long"
 )
@@ -28,9 +30,13 @@ var (
 // digest returns the digest of a test's plan.
 func digest(digit string) string { return "sha256:" + strings.Repeat(digit, 64) }
 
-// ready is the result of a Plan with one Stack.
+// ready is the result of a Plan with one Stack. Like the operator's, it needs an approval if it loses data.
 func ready(hex, stack string, steps ...plan.Step) plan.Status {
-	return plan.Status{Phase: plan.Ready, Digest: digest(hex), Stacks: []plan.Stack{{Name: stack, State: digest("5"), Steps: steps}}}
+	of := plan.Stack{Name: stack, State: digest("5"), Steps: steps}
+	if slices.ContainsFunc(steps, func(s plan.Step) bool { return s.LosesData }) {
+		of.Approval = approval.Data
+	}
+	return plan.Status{Phase: plan.Ready, Digest: digest(hex), Stacks: []plan.Stack{of}}
 }
 
 // asks is the status of a Stack that waits for an approval of a Plan.
@@ -161,8 +167,10 @@ func TestAnApprovalIsNeededFor(t *testing.T) {
 	long.Test(t)
 	cluster := planstest.Start(t)
 	admin := client(t, cluster.Admin)
-	cluster.Stack(t, "strict", v1.StackStatus{})
-	cluster.Annotate(t, "strict", "strata.dev/approval", "always")
+	always := ready("1", "strict", update)
+	always.Stacks[0].Approval = approval.Always
+	never := ready("1", "shop", loss)
+	never.Stacks[0].Approval = ""
 	for name, tc := range map[string]struct {
 		spec   plan.Spec
 		status plan.Status
@@ -170,8 +178,8 @@ func TestAnApprovalIsNeededFor(t *testing.T) {
 	}{
 		"a loss of data":                              {ofBranch, ready("1", "shop", update, loss), true},
 		"no other change":                             {ofBranch, ready("1", "shop", update), false},
-		"every change of a Stack that demands it":     {ofBranch, ready("1", "strict", update), true},
-		"no Stack that demands it without a change":   {ofBranch, ready("1", "strict", plan.Step{Op: "read"}), false},
+		"every change of a Stack that demands it":     {ofBranch, always, true},
+		"no loss that the platform does not guard":    {ofBranch, never, false},
 		"each Plan of a Stack":                        {plan.Spec{Stack: "shop"}, ready("1", "shop", update), true},
 		"no Plan that the operator has not completed": {plan.Spec{Stack: "shop"}, plan.Status{}, false},
 	} {

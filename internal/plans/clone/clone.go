@@ -53,7 +53,7 @@ func (c *Clone) git(ctx context.Context, args ...string) (string, error) {
 	command.Stderr = &failure
 	out, err := command.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(failure.Bytes()))
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.Join(strings.Fields(failure.String()), " "))
 	}
 	return strings.TrimRight(string(out), "\n"), nil
 }

@@ -1,14 +1,12 @@
 package planstest
 
 import (
-	"encoding/json"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/approval"
@@ -101,17 +99,4 @@ func (c *Cluster) Complete(t *testing.T, p *plan.Plan, status plan.Status) *plan
 		t.Fatal(err)
 	}
 	return p
-}
-
-// Annotate sets an annotation of a Stack.
-func (c *Cluster) Annotate(t *testing.T, stack, name, value string) {
-	t.Helper()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{name: value}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stacks := c.objects.Resource(v1.GroupVersion.WithResource("stacks")).Namespace(Namespace)
-	if _, err := stacks.Patch(t.Context(), stack, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -39,7 +39,7 @@ func Markdown(all ...Subject) string {
 func planMarkdown(s Subject, most int) string {
 	p := s.Plan
 	lines := []string{"### Plan of " + s.origin(code, " on"), ""}
-	lines = append(lines, lossesMarkdown(p)...)
+	lines = append(lines, lossesMarkdown(p, most/2)...)
 	if text := s.consent(code); text != "" {
 		lines = append(lines, text, "")
 	}
@@ -60,18 +60,22 @@ func planMarkdown(s Subject, most int) string {
 	return strings.Join(append(details(p, lines, most), end), "\n") + "\n"
 }
 
-func lossesMarkdown(p *plan.Plan) []string {
+// lossesMarkdown returns the list of all steps that lose data: the rest of the report may be cut, and this list names what must not be
+// overlooked. Only a list of more than most bytes is cut. Its last line then counts the others.
+func lossesMarkdown(p *plan.Plan, most int) []string {
 	all := losses(p)
 	if len(all) == 0 {
 		return nil
 	}
 	lines := []string{"> [!CAUTION]", fmt.Sprintf("> **Data loss: %d resources with data are deleted or replaced.**", len(all)), ">"}
+	size := 0
 	for i, each := range all {
-		if i == mostLosses {
-			lines = append(lines, fmt.Sprintf("> - and %d more", len(all)-i))
+		line := fmt.Sprintf("> - Stack %s **%s** %s (%s)", code(each.stack, mostName), each.verb(), code(each.Name, mostName), code(each.Type, mostType))
+		if size += len(line) + 1; size > most {
+			lines = append(lines, fmt.Sprintf("> - **and %d more that lose data and do not fit into a comment**: `strata plan show` prints them", len(all)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("> - Stack %s **%s** %s (%s)", code(each.stack, mostName), each.verb(), code(each.Name, mostName), code(each.Type, mostType)))
+		lines = append(lines, line)
 	}
 	return append(lines, "")
 }
@@ -99,61 +103,81 @@ func summary(stacks []plan.Stack) []string {
 
 // details adds the resources of each Stack to the lines of a report, as long as the report has at most this many bytes.
 func details(p *plan.Plan, lines []string, most int) []string {
-	size := 0
+	size, left := 0, 0
 	for _, line := range lines {
 		size += len(line) + 1
 	}
+	for _, stack := range p.Status.Stacks {
+		left += len(stack.Steps)
+	}
 	for i, stack := range p.Status.Stacks {
-		for _, line := range stackMarkdown(stack) {
-			if size += len(line) + 1; size > most {
-				// An empty line ends a table.
-				return append(lines, "", fmt.Sprintf("The rest of Stack %s and %d more Stacks do not fit into a comment: `strata plan show` prints them.",
-					code(stack.Name, mostName), len(p.Status.Stacks)-i-1), "")
+		for _, part := range stackMarkdown(stack) {
+			for _, line := range part.lines {
+				size += len(line) + 1
 			}
-			lines = append(lines, line)
+			if size > most {
+				// An empty line ends a table.
+				return append(lines, "", fmt.Sprintf("The rest of Stack %s and %d more Stacks, with %d changes of resources, do not fit into a comment: `strata plan show` prints them.",
+					code(stack.Name, mostName), len(p.Status.Stacks)-i-1, left), "")
+			}
+			lines, left = append(lines, part.lines...), left-part.steps
 		}
 	}
 	return lines
 }
 
-// stackMarkdown returns the resources of a Stack that change: a row for each field.
-func stackMarkdown(stack plan.Stack) []string {
+// part is a part of the details that is shown as a whole or not at all, and its number of steps.
+type part struct {
+	lines []string
+	steps int
+}
+
+// stackMarkdown returns the resources of a Stack that change: a part for each.
+func stackMarkdown(stack plan.Stack) []part {
 	said := notes(stack, code)
 	if len(stack.Steps) == 0 && len(said) == 0 {
 		return nil
 	}
-	lines := []string{"#### Stack " + code(stack.Name, mostName), ""}
+	head := part{lines: []string{"#### Stack " + code(stack.Name, mostName), ""}}
 	if len(stack.Steps) > 0 {
-		lines = append(lines, "| | resource | type | field | before | after |", "|---|---|---|---|---|---|")
+		head.lines = append(head.lines, "| | resource | type | field | before | after |", "|---|---|---|---|---|---|")
 	}
+	parts := []part{head}
 	for _, step := range steps(stack) {
-		operation := opMarkdown(step.Op)
-		if step.LosesData {
-			operation = "**" + operation + ", loses data**"
-		}
-		begin := fmt.Sprintf("| %s | %s | %s |", operation, code(step.Name, mostName), code(step.Type, mostType))
-		if len(step.Fields) == 0 {
-			lines = append(lines, begin+" | | |")
-		}
-		for _, field := range step.Fields {
-			path := code(field.Path, mostPath)
-			if field.Replaces {
-				path += " (replaces)"
-			}
-			lines = append(lines, fmt.Sprintf("%s %s |%s|%s|", begin, path, cell(field.Before), cell(field.After)))
-			begin = "| | | |"
-		}
-		if step.More > 0 {
-			lines = append(lines, fmt.Sprintf("| | | | and %d more fields | | |", step.More))
-		}
+		parts = append(parts, part{stepMarkdown(step), 1})
 	}
+	end := part{}
 	if len(stack.Steps) > 0 {
-		lines = append(lines, "")
+		end.lines = append(end.lines, "")
 	}
 	for _, note := range said {
-		lines = append(lines, note, "")
+		end.lines = append(end.lines, note, "")
 	}
-	return lines
+	return append(parts, end)
+}
+
+// stepMarkdown returns the rows of a step: one for each field.
+func stepMarkdown(step plan.Step) (rows []string) {
+	operation := opMarkdown(step.Op)
+	if step.LosesData {
+		operation = "**" + operation + ", loses data**"
+	}
+	begin := fmt.Sprintf("| %s | %s | %s |", operation, code(step.Name, mostName), code(step.Type, mostType))
+	if len(step.Fields) == 0 {
+		rows = append(rows, begin+" | | |")
+	}
+	for _, field := range step.Fields {
+		path := code(field.Path, mostPath)
+		if field.Replaces {
+			path += " (replaces)"
+		}
+		rows = append(rows, fmt.Sprintf("%s %s |%s|%s|", begin, path, cell(field.Before), cell(field.After)))
+		begin = "| | | |"
+	}
+	if step.More > 0 {
+		rows = append(rows, fmt.Sprintf("| | | | and %d more fields | | |", step.More))
+	}
+	return rows
 }
 
 // cell returns a cell of a table with a value.

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +60,7 @@ const (
 	mostName, mostType, mostPath, mostValue, mostMessage, mostCommand = 120, 120, 160, 200, 400, 500
 )
 
-// mostLosses is the maximum number of data losses at the top of a report. All of them are in the details, too.
+// mostLosses is the maximum number of data losses at the top of a text. All of them are in the rest of the text, too.
 const mostLosses = 20
 
 // counted are the operations in the summary, in its order, and their names for people.
@@ -81,24 +80,11 @@ func others(stack plan.Stack) string {
 	return strings.Join(parts, ", ")
 }
 
-// steps returns the steps of a Stack: first those that lose data.
+// steps returns the steps of a Stack in the order of [plan.CompareSteps].
 func steps(stack plan.Stack) []plan.Step {
 	sorted := slices.Clone(stack.Steps)
-	slices.SortStableFunc(sorted, func(a, b plan.Step) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(sorted, plan.CompareSteps)
 	return sorted
-}
-
-// rank orders steps by what they may destroy.
-func rank(step plan.Step) int {
-	switch {
-	case step.LosesData:
-		return 0
-	case step.Op == "replace":
-		return 1
-	case step.Op == "delete":
-		return 2
-	}
-	return 3
 }
 
 // loss is a step of a Stack that loses data.

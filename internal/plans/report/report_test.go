@@ -196,12 +196,63 @@ func TestALargeReportFitsIntoAComment(t *testing.T) {
 		stacks = append(stacks, stack)
 	}
 	text := report.Markdown(on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks})))
-	if len([]rune(text)) > 65_000 || !strings.Contains(text, "and 49 more Stacks do not fit into a comment") || !strings.Contains(text, "5000 resources with data are deleted or replaced") ||
+	if len([]rune(text)) > 65_000 || !strings.Contains(text, "and 49 more Stacks, with 4975 changes of resources, do not fit into a comment") || !strings.Contains(text, "5000 resources with data are deleted or replaced") ||
 		!strings.Contains(text, "stack-49") {
 		t.Errorf("%d bytes: %.3000s … %s", len(text), text, text[len(text)-300:])
 	}
 	one := on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks}))
 	if text := report.Markdown(one, one); len([]rune(text)) > 65_000 || strings.Count(text, "### Plan of commit") != 2 {
 		t.Errorf("two have %d characters", len([]rune(text)))
+	}
+}
+
+// TestACommentNamesEveryLoss hides deletions of databases behind harmless changes, and in the last Stack of many.
+func TestACommentNamesEveryLoss(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	var stacks []plan.Stack
+	const all, each = 40, 3
+	for i := range all {
+		stack := plan.Stack{Name: fmt.Sprintf("stack-%02d", i)}
+		for n := range 97 {
+			stack.Steps = append(stack.Steps, plan.Step{Op: "update", Name: fmt.Sprint("u", n), Type: "t", Fields: []plan.Field{{Path: long, Before: long, After: long}}})
+		}
+		for n := range each {
+			stack.Steps = append(stack.Steps, plan.Step{Op: "delete", Name: fmt.Sprintf("database-%d-%d", i, n), Type: "gcp:sql/database:Database", LosesData: true})
+		}
+		stacks = append(stacks, stack)
+	}
+	text := report.Markdown(on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks})))
+	for i := range all {
+		for n := range each {
+			if want := fmt.Sprintf("> - Stack `stack-%02d` **deletes** `database-%d-%d` ", i, i, n); !strings.Contains(text, want) {
+				t.Errorf("the comment does not contain %q", want)
+			}
+		}
+	}
+	// Whoever reads the comment can count what it leaves out.
+	shown, cut := strings.Count(text, "\n| update |")+strings.Count(text, "\n| **delete, loses data** |"), 0
+	if _, rest, ok := strings.Cut(text, " more Stacks, with "); ok {
+		_, _ = fmt.Sscanf(rest, "%d", &cut)
+	}
+	if cut == 0 || shown+cut != all*100 {
+		t.Errorf("the comment shows %d changes and leaves out %d of %d", shown, cut, all*100)
+	}
+	if len(text) > 65_000 {
+		t.Errorf("the comment has %d bytes", len(text))
+	}
+
+	// More losses than any comment holds are counted.
+	for i := range stacks {
+		for n := range stacks[i].Steps {
+			stacks[i].Steps[n].LosesData, stacks[i].Steps[n].Op = true, "replace"
+		}
+	}
+	text = report.Markdown(on(planned(plan.Status{Phase: plan.Ready, Stacks: stacks})))
+	named, more := strings.Count(text, "\n> - Stack "), 0
+	if _, rest, ok := strings.Cut(text, "\n> - **and "); ok {
+		_, _ = fmt.Sscanf(rest, "%d more that lose data", &more)
+	}
+	if named < 200 || named+more != all*100 {
+		t.Errorf("the comment names %d losses and counts %d more, of %d", named, more, all*100)
 	}
 }

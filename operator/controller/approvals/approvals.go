@@ -7,7 +7,6 @@ package approvals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -101,10 +100,7 @@ func (g *Gate) Guard(ctx context.Context, run Run, policies *tenant.Reader) (*Pa
 	if operation != engine.Up && operation != engine.Destroy {
 		return nil, nil
 	}
-	policy, err := policies.Policy(ctx)
-	if errors.Is(err, tenant.ErrMissing) {
-		policy, err = nil, nil // The namespace belongs to no team, or the platform is deleting it.
-	}
+	policy, err := policyOf(ctx, policies)
 	if err != nil {
 		return nil, err
 	}
@@ -137,26 +133,6 @@ func (g *Gate) Guard(ctx context.Context, run Run, policies *tenant.Reader) (*Pa
 		run.Request.Risks = plan.HoldsData
 	}
 	return p, nil
-}
-
-// demand returns what needs an approval. A Stack that has demanded approval of every change demands it until an update without the demand
-// has succeeded, so that no commit can both withdraw the demand and use its absence.
-func demand(stack *v1.Stack, policy *tenant.Policy) (string, error) {
-	last := stack.Status.LastUpdate
-	if stack.Annotations[approval.Annotation] == approval.Always || last != nil && last.Approval == approval.Always {
-		return approval.Always, nil
-	}
-	if policy == nil {
-		return approval.Never, nil
-	}
-	switch policy.Approval {
-	case "":
-		return approval.Data, nil
-	case approval.Data, approval.Always, approval.Never:
-		return policy.Approval, nil
-	}
-	return "", fmt.Errorf("TenantPolicy %s/%s: spec.approval %q is none of %s, %s, %s: ask %s to correct it",
-		stack.Namespace, tenant.Name, policy.Approval, approval.Data, approval.Always, approval.Never, policy.Contact)
 }
 
 // identify returns what identifies the run among the runs of its Stack.

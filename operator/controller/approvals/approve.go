@@ -24,18 +24,13 @@ import (
 
 // approve returns nil if the run needs no approval or an Approval covers it, and what it waits for otherwise.
 func (p *Pass) approve(ctx context.Context, result *events.Plan) error {
-	all := planned.Steps(result)
-	needed := slices.DeleteFunc(slices.Clone(all), func(s plan.Step) bool { return p.demand == approval.Data && !s.LosesData })
-	unseen := result.More
-	if p.demand == approval.Data {
-		unseen = 0
-	}
+	needed, unseen := needs(p.demand, result)
 	if len(needed) == 0 && unseen == 0 {
 		return nil
 	}
 	now, hides := planned.Stack(p.Stack.Name, result)
 	now.Content = planned.Content(*p.Request, p.Version.Revision+" "+p.Version.Inputs)
-	now.Removed = p.Request.Operation == engine.Destroy
+	now.Approval, now.Removed = p.demand, p.Request.Operation == engine.Destroy
 	p.depend()
 	given, err := p.list(ctx)
 	if err != nil {

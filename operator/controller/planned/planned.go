@@ -2,7 +2,6 @@
 package planned
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,8 +28,8 @@ const (
 	mostSteps, mostFields = 100, 20
 )
 
-// Stack returns the plan of a Stack after its preview: first the steps that lose data, then the other deletions and replacements, then the
-// others. The order does not depend on that of the preview. hides says that the Stack has more steps that lose data than a status holds.
+// Stack returns the plan of a Stack after its preview, with its steps in the order of [plan.CompareSteps]. The order does not depend on
+// that of the preview. hides says that the Stack has more steps that lose data than a status holds.
 func Stack(name string, result *events.Plan) (of plan.Stack, hides bool) {
 	steps := Steps(result)
 	kept := min(len(steps), mostSteps)
@@ -47,23 +47,8 @@ func Steps(result *events.Plan) []plan.Step {
 	for _, each := range result.Steps {
 		steps = append(steps, stepOf(each))
 	}
-	slices.SortStableFunc(steps, func(a, b plan.Step) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Op, b.Op), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
-	})
+	slices.SortStableFunc(steps, plan.CompareSteps)
 	return steps
-}
-
-// rank orders the steps of a Stack.
-func rank(s plan.Step) int {
-	switch {
-	case s.LosesData:
-		return 0
-	case s.Op == "delete":
-		return 1
-	case s.Op == "replace":
-		return 2
-	}
-	return 3
 }
 
 func stepOf(from events.PlannedStep) plan.Step {
@@ -105,6 +90,16 @@ func Write(ctx context.Context, c client.Client, key types.NamespacedName, uid t
 	if err != nil {
 		return fmt.Errorf("write the status of the Plan: %w", err)
 	}
+	return write(ctx, c, key, uid, fields)
+}
+
+// WriteReported records in the status of the Plan with this UID that Flux has its result. The Plan may be gone.
+func WriteReported(ctx context.Context, c client.Client, key types.NamespacedName, uid types.UID) error {
+	return write(ctx, c, key, uid, map[string]any{"reported": metav1.Now()})
+}
+
+// write changes fields of the status of the Plan with this UID.
+func write(ctx context.Context, c client.Client, key types.NamespacedName, uid types.UID, fields map[string]any) error {
 	// Of a Plan of the same name that is another one, the API server refuses the change.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": fields})
 	if err != nil {

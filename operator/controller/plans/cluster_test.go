@@ -151,7 +151,7 @@ func (c *cluster) policies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name := r.GetName(); strings.HasPrefix(name, "strata-stacks") || strings.HasPrefix(name, "strata-programs") {
+		if name := r.GetName(); strings.HasPrefix(name, "strata-stacks") || strings.HasPrefix(name, "strata-programs") || strings.HasPrefix(name, "strata-plans") {
 			c.create(t, &unstructured.Unstructured{Object: content})
 		}
 	}
@@ -168,7 +168,7 @@ func (c *cluster) layerTwo(t *testing.T, program pulumi.RunFunc) {
 		for _, r := range registered.All() {
 			kind := r.Type[strings.LastIndex(r.Type, ":")+1:]
 			isFirst := kind == "Namespace" || kind == "CustomResourceDefinition"
-			if !strings.HasPrefix(r.Type, "kubernetes:") || strings.HasSuffix(kind, "Patch") || strings.Contains(r.Type, "fluxcd") || isFirst != first {
+			if !strings.HasPrefix(r.Type, "kubernetes:") || strings.HasSuffix(kind, "Patch") || strings.Contains(r.Type, "toolkit.fluxcd.io/v1:") || isFirst != first {
 				continue
 			}
 			content := map[string]any{}
@@ -242,11 +242,11 @@ func newTeam(t *testing.T, c *cluster, name string) *team {
 }
 
 // newTeamIn returns a team with the state of its Stacks in a backend.
-func newTeamIn(t *testing.T, c *cluster, name, backend string) *team {
+func newTeamIn(t *testing.T, c *cluster, name, backend string, change ...func(*hop.HopArgs)) *team {
 	t.Helper()
 	tm := &team{cluster: c, namespace: "team-" + name}
 	c.layerTwo(t, func(ctx *pulumi.Context) error {
-		_, err := hop.NewHop(ctx, name, &hop.HopArgs{
+		args := &hop.HopArgs{
 			Namespace: tm.namespace, Account: name, Roles: []string{platform.RoleTeam},
 			Operator: hop.Operator{Namespace: pulumi.String(platform.OperatorNamespace), Account: pulumi.String(platform.OperatorAccount), Role: platform.RoleOperatorTenant},
 			PlanRole: platform.RoleTeamPlan,
@@ -259,7 +259,11 @@ func newTeamIn(t *testing.T, c *cluster, name, backend string) *team {
 				BackendURL: pulumi.String(backend), Passphrase: pulumi.String(passphraseCanary),
 				GoogleCredentials: pulumi.String(keyCanary), Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("strata"),
 			},
-		})
+		}
+		for _, f := range change {
+			f(args)
+		}
+		_, err := hop.NewHop(ctx, name, args)
 		return err
 	})
 	// Admission needs a moment to see the policies and the parameters.

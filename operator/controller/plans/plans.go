@@ -26,6 +26,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/google"
+	"github.com/strata-platform/strata/operator/controller/notices"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/slots"
@@ -73,6 +74,10 @@ type Options struct {
 	// Backends is the root of file backends. Empty means that there are none.
 	Backends string
 
+	// Events is the URL of the server of events of Flux's notification-controller, which puts results on commits. Empty means that nothing
+	// does.
+	Events string
+
 	// Unconfined says why previews are not isolated. Plans then fail, because nobody has reviewed their code. Nil means that they are
 	// isolated.
 	Unconfined error
@@ -90,6 +95,11 @@ func Add(mgr manager.Manager, opts Options) error {
 	}
 	log := mgr.GetLogger().WithName("plans")
 	r := &reconciler{Options: opts, log: log}
+	if opts.Events != "" {
+		if r.notices, err = notices.Add(mgr, opts.Client, opts.Events); err != nil {
+			return err
+		}
+	}
 	watch := &watch{discovery: kinds, metadata: objects, known: &r.known, log: log, fed: make(chan struct{})}
 	party := func(of types.NamespacedName) string { return of.Namespace }
 	options := queue.Options(queue.Workers, party, func(*queue.Fair[types.NamespacedName]) {})
@@ -119,6 +129,9 @@ type reconciler struct {
 	log   logr.Logger
 	known known
 	turns turns
+
+	// notices sends results. It is nil if nothing does.
+	notices *notices.Notices
 
 	mu sync.Mutex
 	// active holds the Plan that each namespace works on: one at a time, so that a team with many Plans takes one slot.

@@ -103,14 +103,15 @@ func TestAPlanShowsWhatTheCommitChanges(t *testing.T) {
 	tm.start(t, r)
 	tm.plan(t, "first", plan.Spec{Branch: "new", Sync: "sync", Manifests: manifests(
 		program("same", "1"), stack("same", ""), program("changed", "2"), stack("changed", ""), program("coloured", "1"), stack("coloured", colour),
-		configMap("colours", "blue"), program("fresh", "1"), stack("fresh", ""),
+		configMap("colours", "blue"), program("fresh", "1"), strings.Replace(stack("fresh", ""), "{name: fresh}", "{name: fresh, annotations: {strata.dev/approval: always}}", 1),
 	)})
 	got := tm.complete(t, "first").Status
 	want := []plan.Stack{
 		{Name: "changed", Changes: map[string]int{"create": 1}, Steps: []plan.Step{{Op: "create", Name: "changed", Type: "kubernetes:core/v1:ConfigMap"}}},
 		{Name: "coloured", Changes: map[string]int{"create": 1}, Steps: []plan.Step{{Op: "create", Name: "coloured", Type: "kubernetes:core/v1:ConfigMap"}}},
-		{Name: "fresh", Changes: map[string]int{"create": 1}, Steps: []plan.Step{{Op: "create", Name: "fresh", Type: "kubernetes:core/v1:ConfigMap"}}},
-		{Name: "gone", Removed: true, State: "sha256:01", Uncompared: 2, Changes: map[string]int{"delete": 3}, Steps: []plan.Step{
+		// A commit can itself demand an approval.
+		{Name: "fresh", Approval: "always", Changes: map[string]int{"create": 1}, Steps: []plan.Step{{Op: "create", Name: "fresh", Type: "kubernetes:core/v1:ConfigMap"}}},
+		{Name: "gone", Approval: "data", Removed: true, State: "sha256:01", Uncompared: 2, Changes: map[string]int{"delete": 3}, Steps: []plan.Step{
 			{Op: "delete", Name: "orders", Type: "gcp:sql/database:Database", LosesData: true}, {Op: "delete", Name: "login", Type: "gcp:sql/user:User"},
 			{Op: "update", Name: "a", Type: "b:c:D"},
 		}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/handoff/keys"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/approvals"
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/fields"
@@ -55,6 +56,17 @@ func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stac
 	if err == nil && result.Plan == nil {
 		err = errors.New("the preview has no result")
 	}
+	demand := ""
+	if err == nil {
+		// The last update of the Stack may demand an approval of the next one.
+		as := t.stack.DeepCopy()
+		if t.live != nil {
+			as.Status = t.live.Status
+		}
+		if demand, err = approvals.Of(ctx, as, r.policies(t), result.Plan); unavailable(err) {
+			return plan.Stack{}, err
+		}
+	}
 	if err != nil {
 		t.failure = err.Error()
 		if failure := (*engine.Error)(nil); errors.As(err, &failure) {
@@ -64,7 +76,7 @@ func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stac
 		return t.result(), nil
 	}
 	made, hides := planned.Stack(t.stack.Name, result.Plan)
-	made.Content, made.Removed, t.hides = t.content, t.removed, hides
+	made.Content, made.Approval, made.Removed, t.hides = t.content, demand, t.removed, hides
 	return made, nil
 }
 
@@ -191,7 +203,12 @@ func (r *reconciler) inputs(ctx context.Context, w *work, t *target, depend func
 }
 
 func (r *reconciler) advice(t *target) func(ctx context.Context, name, otherwise string) string {
-	return tenant.NewReader(r.Client.RESTMapper(), r.Client, t.stack.Namespace, func(dependents.Object) {}).Advice
+	return r.policies(t).Advice
+}
+
+// policies returns the reader of the policy of a target's team.
+func (r *reconciler) policies(t *target) *tenant.Reader {
+	return tenant.NewReader(r.Client.RESTMapper(), r.Client, t.stack.Namespace, func(dependents.Object) {})
 }
 
 // unavailable reports whether an error is that of a request that may succeed later.

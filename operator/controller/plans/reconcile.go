@@ -85,6 +85,7 @@ func (r *reconciler) reconcile(ctx context.Context, of types.NamespacedName) (ti
 		r.known.change(of, e.uid, func(e *entry) { e.branch, e.read, e.done = lineOf(&p.Spec), true, complete })
 		r.known.stopOlder(of)
 		if complete {
+			r.tell(ctx, of) // An operator before this one may have completed the Plan without telling.
 			return 0, nil
 		}
 	}
@@ -165,7 +166,15 @@ func (r *reconciler) finish(ctx context.Context, w *work, failed bool) error {
 	}
 	r.known.change(w.key, w.uid, func(e *entry) { e.done = true })
 	r.release(w.key)
+	r.tell(ctx, w.key)
 	return nil
+}
+
+// tell sends the result of a complete Plan to Flux, unless a Plan of a later commit has replaced it.
+func (r *reconciler) tell(ctx context.Context, of types.NamespacedName) {
+	if r.known.successor(of) == "" {
+		r.notices.Tell(ctx, of)
+	}
 }
 
 // next plans the next Stack of a Plan, if a slot is free.

@@ -47,6 +47,10 @@ type Policy struct {
 	// Approval says which changes of the team's Stacks need an approval: data, always or never. Empty means data.
 	Approval string `json:"approval"`
 
+	// Notify is the name of the Kustomization in Flux's namespace about which the operator sends the results of Plans to Flux. Empty means
+	// that it sends none.
+	Notify string `json:"notify"`
+
 	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
 	Context struct {
 		Name string `json:"name"`

@@ -54,8 +54,8 @@ func New(o cli.Options) *cobra.Command {
 after an approval, unless the platform says otherwise. The command
 
   1. shows what the Plan would do, first the data that will be lost, and asks for confirmation.
-  2. creates an Approval of exactly this result. The operator does nothing that the Plan does not list: if program, config or
-     state have changed, it waits for another approval, and says what has changed.
+  2. creates an Approval of exactly this result. Of the steps that need an approval, the operator takes only those in the Plan: if
+     program, config or state have changed, it waits for another approval, and says what has changed.
 
 PLAN is the Plan of a waiting Stack, which strata status names, or the Plan of a branch, which you can approve before the merge. The
 command connects with the kubeconfig of --context or $KUBECONFIG, and otherwise as the platform's engineer. The name in the Approval is
@@ -166,6 +166,9 @@ func (a approver) ask(ctx context.Context, p *plan.Plan, state approvals.State) 
 	}
 	subject := report.On(p, approvals.State{}, func(words string) string { return words })
 	fmt.Fprintln(a.Err, strings.Join(report.Text(subject), "\n"))
+	if p.Spec.Commit != "" && p.Spec.Stack == "" {
+		fmt.Fprintln(a.Err, "\nCommit not verified: you approve these changes, whatever commit contains them.")
+	}
 	if !state.Needed {
 		fmt.Fprintln(a.Err, "\nThe operator would do this without an approval.")
 	}

@@ -91,7 +91,7 @@ func TestApprove(t *testing.T) {
 	team, dba := file("team", cluster.Kubeconfig), file("dba", cluster.ApproverKubeconfig)
 	digest := "sha256:" + strings.Repeat("0", 64)
 	cluster.Plan(t, "stack.shop", plan.Spec{Stack: "shop"}, plan.Status{Phase: plan.Ready, Digest: digest, Stacks: []plan.Stack{{
-		Name: "shop", Changes: map[string]int{"update": 1, "delete": 1}, Steps: []plan.Step{
+		Name: "shop", Approval: "data", Changes: map[string]int{"update": 1, "delete": 1}, Steps: []plan.Step{
 			{Op: "update", Name: "auth\x1b[2J", Type: "kubernetes:core/v1:Secret"},
 			{Op: "delete", Name: "orders", Type: "gcp:sql/database:Database", LosesData: true},
 		},
@@ -117,7 +117,7 @@ func TestApprove(t *testing.T) {
 		{"an unknown Plan", dba, "y\n", []string{"none"}, "", "", `there is no Plan "none" in namespace team-web: these wait for an approval: stack.shop`, 0},
 		{"an approver answers yes", dba, "y\n", []string{"stack.shop"}, "Plan stack.shop is approved by dba: `strata status` shows what the operator does\n", shown, "", 1},
 		{"another approves it again", "", "", []string{"stack.shop"}, "Plan stack.shop was approved by dba on ", "", "", 1},
-		{"the engineer approves without a question", "", "", []string{"feature", "--yes"}, "Plan feature is approved by ", "The operator would do this without an approval.", "", 2},
+		{"the engineer approves without a question", "", "", []string{"feature", "--yes"}, "Plan feature is approved by ", "\nCommit not verified: you approve these changes, whatever commit contains them.\n\nThe operator would do this without an approval.", "", 2},
 		{"the approver is told as JSON", dba, "", []string{"stack.shop", "-o", "json"}, `"already": true`, "", "", 2},
 	} {
 		t.Run(tc.does, func(t *testing.T) {

@@ -127,7 +127,7 @@ func operate(p *plan.Plan) []plan.Status {
 		return []plan.Status{{Phase: plan.Failed, Stacks: []plan.Stack{{Name: "bad", Failed: true, Message: "no | \x1b[2J program"}}}}
 	}
 	return []plan.Status{{Phase: plan.Running}, {Phase: plan.Ready, Digest: "sha256:" + strings.Repeat("0", 64), Stacks: []plan.Stack{{
-		Name: "good", Changes: map[string]int{"delete": 1, "same": 2}, Steps: []plan.Step{{Op: "delete", Name: "db", Type: "gcp:sql/database:Database", LosesData: true}},
+		Name: "good", Approval: "data", Changes: map[string]int{"delete": 1, "same": 2}, Steps: []plan.Step{{Op: "delete", Name: "db", Type: "gcp:sql/database:Database", LosesData: true}},
 	}}}}
 }
 

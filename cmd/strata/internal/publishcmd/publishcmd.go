@@ -35,7 +35,7 @@ func New(o cli.Options) *cobra.Command {
 		Long: `Publish a folder, by default the current one, as a signed artifact that Flux applies, for a team with "source: oci" in teams.yaml:
 
   1. pack the files, without .git and what .sourceignore lists; the same files give the same digest
-  2. sign the artifact in cosign's format, and attest the commit that it comes from
+  2. sign the artifact in cosign's format, and attest the commit that is checked out, if it contains exactly these files
   3. push the artifact, the signature and the attestation, and then the version's tag
 
 Flux applies the highest version, and refuses an artifact that is not signed, or that is older than the one that runs. Without
@@ -93,6 +93,9 @@ home are used. The public key belongs into platformPublishers of layer 2.`,
 				what := "published"
 				if !result.Published {
 					what = "already published:"
+				}
+				if result.Origin.Commit == "" {
+					fmt.Fprintf(o.Err, "the artifact attests no commit: %s\n", result.Origin.Reason)
 				}
 				_, err := fmt.Fprintf(o.Out, "%s %s\n", what, result.Reference)
 				return err

@@ -19,6 +19,10 @@ const (
 	// Address is the address of the proxy, in the network namespace of each confined program.
 	Address = "127.0.0.1:1080"
 
+	// URL is the proxy for the kinds of Flux, which refuse the scheme socks5h. Go's HTTP client leaves the names of hosts to the proxy under
+	// both.
+	URL = "socks5://" + Address
+
 	// askTimeout bounds how long a program may take to send its request. connectTimeout bounds how long another
 	// machine may take to answer.
 	askTimeout     = 10 * time.Second

@@ -64,6 +64,8 @@ func (p *Planner) Create(ctx context.Context, pushed gitserver.Pushed) (string, 
 	if err != nil {
 		return "", err
 	}
+	// The server has built the commit itself, so the result is that of the commit.
+	made.Spec.Report = true
 	client, err := p.client()
 	if err != nil {
 		return "", err

@@ -129,7 +129,7 @@ func TestAPushedBranchIsPlanned(t *testing.T) {
 	s := newSite(t, cluster, func() *rest.Config { return cluster.Admin })
 	cluster.Operate(t, func(*plan.Plan) []plan.Status {
 		return []plan.Status{{Phase: plan.Running, Message: "waits for a \x1b[31mslot"}, {Phase: plan.Ready, Stacks: []plan.Stack{{
-			Name: "second", Changes: map[string]int{"create": 1, "replace": 1}, Steps: []plan.Step{
+			Name: "second", Approval: "data", Changes: map[string]int{"create": 1, "replace": 1}, Steps: []plan.Step{
 				{Op: "create", Name: "new\x1b[2J", Type: "t"}, {Op: "replace", Name: "db", Type: "gcp:sql/database:Database", LosesData: true},
 			},
 		}}}}
@@ -147,7 +147,7 @@ func TestAPushedBranchIsPlanned(t *testing.T) {
 			t.Fatalf("Plans %q", s.names(t))
 		}
 		got := all[0].Spec
-		if got.Branch != "feature/x" || got.Commit != id || got.Account != "web" || got.Sync != "web" || !strings.Contains(got.Manifests, "name: second") || !strings.Contains(got.Manifests, "namespace: team-web") {
+		if got.Branch != "feature/x" || got.Commit != id || got.Account != "web" || got.Sync != "web" || !got.Report || !strings.Contains(got.Manifests, "name: second") || !strings.Contains(got.Manifests, "namespace: team-web") {
 			t.Errorf("the Plan is %+v", got)
 		}
 		if strings.Contains(got.Manifests, "canary") || strings.Contains(got.Manifests, "Secret") {

@@ -153,7 +153,7 @@ func (c *call) putManifest() error {
 	// Time passes between the push and the first pod of an image without a tag. The second reference, by digest, keeps the image
 	// when a later push moves the tag.
 	pushed := store.Marks{Pinned: true, Used: time.Now()}
-	if err := c.store.Refer(c.Context(),
+	if err := c.refer(c.Context(), reference,
 		store.Reference{Name: reference.Name(), Target: target, Marks: pushed},
 		store.Reference{Name: byDigest.Name(), Target: target, Marks: pushed}); err != nil {
 		return err

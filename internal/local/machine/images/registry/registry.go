@@ -44,6 +44,9 @@ type Server struct {
 	// before the first request.
 	Pushed func(repository string)
 
+	// tagging is held during the push of a version's tag.
+	tagging sync.Mutex
+
 	mutex sync.Mutex
 	// uploads are the unfinished uploads by their IDs.
 	uploads map[string]*upload
