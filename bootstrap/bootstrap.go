@@ -62,6 +62,7 @@ func Program(ctx *pulumi.Context) error {
 		Cluster:    cluster.ClusterID,
 		Kubeconfig: cluster.Kubeconfig,
 		Kubernetes: cluster.Version,
+		Addresses:  cluster.ControlPlaneAddresses,
 		Instance:   instance.Name,
 		Plans:      plans,
 		Tenants:    tenants,

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ const (
 	OutputCluster    = "cluster"
 	OutputKubeconfig = "kubeconfig"
 	OutputKubernetes = "kubernetesVersion"
+	OutputAddresses  = "controlPlaneAddresses"
 	OutputInstance   = "instance"
 	OutputPlans      = "planCredentials"
 	OutputTenants    = "tenants"
@@ -53,6 +55,9 @@ type Bootstrap struct {
 	// Kubernetes is the version of the cluster's control plane, such as 1.36.3-gke.100, when layer 1 last read it; empty if
 	// a layer 1 of an earlier strata created the cluster and has not run since.
 	Kubernetes string
+	// Addresses are the addresses of the control plane at which pods may reach the API server, at port 443. They are empty if
+	// an earlier strata wrote the context.
+	Addresses []netip.Addr
 	// Instance is the name of the Cloud SQL instance that the teams share.
 	Instance string
 	// Plans is the key file of the Google account with which the operator answers the look-ups of plans; empty if there is none.
@@ -82,6 +87,9 @@ type BootstrapTenant struct {
 // BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
 type BootstrapOutputs struct {
 	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance, Plans pulumi.StringInput
+
+	// Addresses are IP addresses as text; nil means none.
+	Addresses pulumi.StringArrayInput
 
 	Tenants map[string]BootstrapTenantOutputs
 }
@@ -115,6 +123,9 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	ctx.Export(OutputCluster, o.Cluster)
 	ctx.Export(OutputKubeconfig, pulumi.ToSecret(o.Kubeconfig))
 	ctx.Export(OutputKubernetes, o.Kubernetes)
+	if o.Addresses != nil {
+		ctx.Export(OutputAddresses, o.Addresses)
+	}
 	ctx.Export(OutputInstance, o.Instance)
 	ctx.Export(OutputPlans, pulumi.ToSecret(o.Plans))
 	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
@@ -154,6 +165,7 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 		Cluster:    r.text(OutputCluster),
 		Kubeconfig: r.secret(OutputKubeconfig),
 		Kubernetes: r.optional(OutputKubernetes),
+		Addresses:  r.addresses(OutputAddresses),
 		Instance:   r.text(OutputInstance),
 		Plans:      r.optionalSecret(OutputPlans),
 		Tenants:    r.tenants(teams),

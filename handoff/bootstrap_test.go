@@ -2,6 +2,7 @@ package handoff_test
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		handoff.BootstrapOutputs{
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
 			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"), Kubernetes: pulumi.String("1.36.3-gke.100"),
-			Plans: pulumi.String("canary-plans"),
+			Plans: pulumi.String("canary-plans"), Addresses: pulumi.ToStringArray([]string{"10.132.0.2", "2001:db8::7"}),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
 				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
 				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
@@ -38,7 +39,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		t.Fatal(err)
 	}
 	values := map[string]any{}
-	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "planCredentials", "tenants"} {
+	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "planCredentials", "controlPlaneAddresses", "tenants"} {
 		output := engine.Output(t, name)
 		values[name] = output.Value
 		if output.Secret {
@@ -74,7 +75,7 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	}
 	want := &handoff.Bootstrap{
 		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Kubernetes: "1.36.3-gke.100", Instance: "strata",
-		Plans: "canary-plans",
+		Plans: "canary-plans", Addresses: []netip.Addr{netip.MustParseAddr("10.132.0.2"), netip.MustParseAddr("2001:db8::7")},
 		Tenants: map[string]handoff.BootstrapTenant{
 			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key", Passphrase: "canary-passphrase"},
 		},
@@ -87,13 +88,14 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	}
 }
 
-func TestTheContextOfAnOlderStrataHasNoVersionOfKubernetes(t *testing.T) {
+func TestTheContextOfAnOlderStrataHasNoVersionOfKubernetesAndNoAddresses(t *testing.T) {
 	got, err := read(written(t, func(v map[string]any) {
 		delete(v, "kubernetesVersion")
 		delete(v, "planCredentials")
+		delete(v, "controlPlaneAddresses")
 	}), "web")
-	if err != nil || got.Kubernetes != "" {
-		t.Errorf("the version is %q: %v", got.Kubernetes, err)
+	if err != nil || got.Kubernetes != "" || got.Addresses != nil {
+		t.Errorf("the version is %q, the addresses are %v: %v", got.Kubernetes, got.Addresses, err)
 	}
 }
 
@@ -113,12 +115,21 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		},
 		"a field that is empty":                   {func(v map[string]any) { v["instance"] = "" }, []string{"instance is empty"}},
 		"a version of Kubernetes that is no text": {func(v map[string]any) { v["kubernetesVersion"] = 1.36 }, []string{"kubernetesVersion is not a string"}},
-		"a field of another type":                 {func(v map[string]any) { v["region"] = 7 }, []string{"region is not a string"}},
-		"a kubeconfig in plain text":              {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
-		"tenants in plain text":                   {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
-		"tenants that are a list":                 {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
-		"a team that layer 1 knows not":           {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (the context contains: api)"}},
-		"a team whose fields are missing":         {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
+		"addresses that are no list":              {func(v map[string]any) { v["controlPlaneAddresses"] = "10.132.0.2" }, []string{"controlPlaneAddresses is not a list"}},
+		"addresses of no control plane": {
+			func(v map[string]any) {
+				v["controlPlaneAddresses"] = []any{"10.132.0.2", "0.0.0.0/0", "169.254.169.254", "127.0.0.1", "::ffff:127.0.0.1", "0.0.0.0", "fe80::1%eth0", "224.0.0.1", 7, "gke.example.com"}
+			},
+			[]string{
+				"[1] is not the IP address", "[2] is not", "[3] is not", "[4] is not", "[5] is not", "[6] is not", "[7] is not", "[8] is not", "[9] is not",
+			},
+		},
+		"a field of another type":         {func(v map[string]any) { v["region"] = 7 }, []string{"region is not a string"}},
+		"a kubeconfig in plain text":      {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
+		"tenants in plain text":           {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
+		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
+		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (the context contains: api)"}},
+		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
 		"a team whose fields are malformed": {
 			func(v map[string]any) {
 				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": 7, "backend": "", "credentials": []any{"canary"}, "passphrase": ""}})

@@ -3,6 +3,7 @@ package handoff
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"strings"
 )
 
@@ -77,6 +78,31 @@ func (r *reader) optionalSecret(name string) Secret {
 		return ""
 	}
 	return r.secret(name)
+}
+
+// addresses returns the addresses of an output, or nil if the stack has no such output. Layer 2 opens the network to them, so the
+// list must not contain the node itself or the metadata server.
+func (r *reader) addresses(name string) []netip.Addr {
+	value, _, err := r.output(name)
+	list, isList := value.([]any)
+	switch {
+	case err != nil:
+		r.problem("%s cannot be read: %v", name, err)
+	case value != nil && !isList:
+		r.problem("%s is not a list", name)
+	}
+	var all []netip.Addr
+	for i, each := range list {
+		text, _ := each.(string)
+		address, err := netip.ParseAddr(text)
+		address = address.Unmap()
+		if err != nil || address.Zone() != "" || !address.IsGlobalUnicast() {
+			r.problem("%s[%d] is not the IP address of a control plane", name, i)
+			continue
+		}
+		all = append(all, address)
+	}
+	return all
 }
 
 func (r *reader) secret(name string) Secret {

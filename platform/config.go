@@ -80,7 +80,7 @@ type Config struct {
 	StrataPassword handoff.Secret `setting:"strataPassword"`
 
 	// PrivateRanges are private address ranges that the pods of teams and of Flux may connect to, such as those of the
-	// database, of Git servers, or of a control plane without a public address.
+	// database or of Git servers. They need not contain the control plane: layer 1 hands its addresses over.
 	PrivateRanges []string `setting:"privateRanges" default:"[]"`
 	// WorkspaceImage is the image, with its digest, of the pods in which upstream's operator runs Stacks; empty leaves the choice
 	// to the Stacks. WorkspaceCPU and WorkspaceMemory are the requests of such a pod, and WorkspaceMemoryLimit is the limit that

@@ -155,6 +155,7 @@ func newFlux(
 		Kubeconfig:  bootstrap.Kubeconfig.Input(),
 
 		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
+		ControlPlane:  bootstrap.Addresses,
 		SourcePorts:   config.sourcePorts(),
 		Workers:       config.workers(list),
 	}

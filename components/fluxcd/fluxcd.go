@@ -25,6 +25,7 @@ package fluxcd
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
@@ -82,9 +83,12 @@ type FluxArgs struct {
 	// Kubeconfig connects the Flux provider to the cluster. Required unless Provider is given.
 	Kubeconfig pulumi.StringInput
 	// PrivateRanges are the private address ranges that Flux's pods may connect to. source-controller may connect to the
-	// ports of Git servers there. Every controller may connect to port 443 there, for the control plane. Only controllers
-	// that fetch or notify may connect to public addresses.
+	// ports of Git servers there. Every controller may connect to port 443 there, for a control plane that ControlPlane omits.
+	// Only controllers that fetch or notify may connect to public addresses.
 	PrivateRanges pulumi.StringArray
+	// ControlPlane are the addresses of the control plane, in addition to the one in Kubeconfig. Every controller may connect to
+	// port 443 there.
+	ControlPlane []netip.Addr
 	// SourcePorts are ports of Git servers in PrivateRanges, in addition to 22, 80 and 443.
 	SourcePorts []int
 	// Workers is the number of objects that each controller reconciles concurrently; zero means DefaultWorkers. A sync
@@ -167,7 +171,7 @@ func (a *FluxArgs) before(ctx *pulumi.Context, name string, parent pulumi.Resour
 	}
 	inside := namespace.Metadata.Name().Elem()
 	var before []pulumi.Resource
-	outside := hardening.Network{Kubeconfig: a.Kubeconfig, PrivateRanges: a.PrivateRanges, SourcePorts: a.SourcePorts}
+	outside := hardening.Network{Kubeconfig: a.Kubeconfig, PrivateRanges: a.PrivateRanges, ControlPlane: a.ControlPlane, SourcePorts: a.SourcePorts}
 	for _, each := range outside.Policies() {
 		policy, err := networkingv1.NewNetworkPolicy(ctx, name+"-"+each.Name, &networkingv1.NetworkPolicyArgs{
 			Metadata: metadata(inside, pulumi.String(each.Name)), Spec: each.Spec,

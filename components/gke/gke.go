@@ -155,6 +155,9 @@ type Cluster struct {
 	ClusterID pulumi.StringOutput `pulumi:"clusterId"`
 	// Endpoint is the address of the control plane.
 	Endpoint pulumi.StringOutput `pulumi:"endpoint"`
+	// ControlPlaneAddresses are the IP addresses of the control plane, the private one first. GKE translates
+	// kubernetes.default to one of them, so that pods under a NetworkPolicy need all of them at port 443.
+	ControlPlaneAddresses pulumi.StringArrayOutput `pulumi:"controlPlaneAddresses"`
 	// CACertificate is the certificate of the cluster's certificate authority, in base64.
 	CACertificate pulumi.StringOutput `pulumi:"caCertificate"`
 	// Version is the version of the control plane, such as 1.36.3-gke.100, when Pulumi last read it: Google Cloud updates the
@@ -196,6 +199,7 @@ func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pul
 	cluster.Name = resource.Name
 	cluster.ClusterID = resource.ID().ToStringOutput()
 	cluster.Endpoint = resource.Endpoint
+	cluster.ControlPlaneAddresses = addresses(resource)
 	cluster.CACertificate = pulumi.Unsecret(authority(resource.MasterAuth)).(pulumi.StringOutput)
 	cluster.Version = resource.MasterVersion
 	cluster.WorkloadPool = pulumi.All(workloadPool(args.Project), resource.ID()).ApplyT(func(parts []any) string {
@@ -204,7 +208,7 @@ func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pul
 	cluster.Kubeconfig = args.kubeconfig(resource, pool)
 	return cluster, ctx.RegisterResourceOutputs(cluster, pulumi.Map{
 		"name": cluster.Name, "clusterId": cluster.ClusterID, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,
-		"version": cluster.Version, "workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
+		"controlPlaneAddresses": cluster.ControlPlaneAddresses, "version": cluster.Version, "workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
 	})
 }
 

@@ -2,6 +2,7 @@ package gke_test
 
 import (
 	"encoding/base64"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -100,6 +101,7 @@ func run(engine *pulumitest.Engine, args *gke.ClusterArgs) error {
 		ctx.Export("caCertificate", cluster.CACertificate)
 		ctx.Export("workloadPool", cluster.WorkloadPool)
 		ctx.Export("version", cluster.Version)
+		ctx.Export("controlPlaneAddresses", cluster.ControlPlaneAddresses)
 		return nil
 	})
 }
@@ -229,6 +231,40 @@ func TestACertificateThatIsMissingIsAnError(t *testing.T) {
 	err := run(serving("203.0.113.7", "", ""), args)
 	if err == nil || !strings.Contains(err.Error(), "cluster strata issued no client certificate") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTheAddressesOfTheControlPlane(t *testing.T) {
+	for name, test := range map[string]struct {
+		endpoint string
+		private  map[string]any
+		want     []string
+	}{
+		"of a public cluster with Private Service Connect": {"203.0.113.7", map[string]any{"privateEndpoint": "10.132.0.2", "publicEndpoint": "203.0.113.7"}, []string{"10.132.0.2", "203.0.113.7"}},
+		"of a private cluster with peering": {"203.0.113.7", map[string]any{
+			"privateEndpoint": "172.16.0.2", "publicEndpoint": "203.0.113.7", "peeringName": "gke-n0-peer"}, []string{"172.16.0.2", "203.0.113.7"}},
+		"of a cluster without a public address":   {"10.132.0.2", map[string]any{"enablePrivateEndpoint": true, "privateEndpoint": "10.132.0.2"}, []string{"10.132.0.2"}},
+		"of an old cluster without a private one": {"203.0.113.7", nil, []string{"203.0.113.7"}},
+		"of the emulator":                         {"127.0.0.1:6443", map[string]any{"privateEndpoint": "10.96.0.1", "publicEndpoint": "127.0.0.1:6443"}, []string{"10.96.0.1"}},
+		"by name":                                 {"gke-1234.europe-west1.gke.goog", nil, []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := serving(test.endpoint, "", "")
+			answer := engine.Outputs[clusterType]
+			engine.Outputs[clusterType] = func(args pulumi.MockResourceArgs) resource.PropertyMap {
+				answered := answer(args)
+				if test.private != nil {
+					answered["privateClusterConfig"] = resource.NewPropertyValue(test.private)
+				}
+				return answered
+			}
+			if err := run(engine, given()); err != nil {
+				t.Fatal(err)
+			}
+			if got := engine.Output(t, "controlPlaneAddresses"); !reflect.DeepEqual(got.Value, test.want) || got.Secret {
+				t.Errorf("addresses (secret: %v) are %v, want %v", got.Secret, got.Value, test.want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,8 @@ package gke
 
 import (
 	"cmp"
+	"net/netip"
+	"slices"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -100,6 +102,21 @@ func (a *ClusterArgs) setReach(args *container.ClusterArgs) {
 		// Otherwise every machine of Google Cloud with a public address, of any customer, reaches the control plane.
 		GcpPublicCidrsAccessEnabled: pulumi.Bool(false),
 	}
+}
+
+// addresses returns the IP addresses of the control plane, the private one first. Every cluster whose nodes reach the control
+// plane by Private Service Connect has a private address, even a public cluster.
+func addresses(cluster *container.Cluster) pulumi.StringArrayOutput {
+	return pulumi.All(cluster.PrivateClusterConfig, cluster.Endpoint).ApplyT(func(parts []any) []string {
+		private, all := parts[0].(container.ClusterPrivateClusterConfig), []string{}
+		for _, each := range []string{value(private.PrivateEndpoint), value(private.PublicEndpoint), parts[1].(string)} {
+			// The emulator's endpoint is an address with a port, on this machine's loopback. No pod reaches it.
+			if _, err := netip.ParseAddr(each); err == nil && !slices.Contains(all, each) {
+				all = append(all, each)
+			}
+		}
+		return all
+	}).(pulumi.StringArrayOutput)
 }
 
 // newNodePool creates the node pool, which a program can change without a change of the cluster.

@@ -20,6 +20,7 @@ package hop
 
 import (
 	"fmt"
+	"net/netip"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
@@ -72,9 +73,11 @@ type HopArgs struct {
 	// DefaultQuota.
 	Quota pulumi.StringMap
 	// PrivateRanges are private address ranges that the team's pods may connect to, for example "10.8.0.0/24" for a
-	// private database or control plane. The pods may always connect to each other, to the cluster's DNS and to public
-	// addresses.
+	// private database. The pods may always connect to each other, to the cluster's DNS and to public addresses.
 	PrivateRanges pulumi.StringArray
+	// ControlPlane are the addresses of the control plane. The team's pods may connect to port 443 there. None means that they
+	// reach the API server only at a public address or in PrivateRanges.
+	ControlPlane []netip.Addr
 	// Policy holds the data that admission policies look up for the team. It needs the kind of NewPolicyKind. Nil means
 	// that NewHop creates no TenantPolicy.
 	Policy *Policy

@@ -35,8 +35,9 @@ var databasePorts = []int{443, 3306, 3307, 5432}
 // Dataplane V2.
 var metadataServers = map[string]int{"169.254.169.252/32": 988, "169.254.169.254/32": 80}
 
-// network lets the team's pods connect to each other, to the cluster's DNS and to public addresses. No other pods may
-// connect to the team's pods. The NetworkPolicy denies every other connection, in both directions.
+// network lets the team's pods connect to each other, to the cluster's DNS, to the API server and to public addresses. No other
+// pods may connect to the team's pods. All of the team's pods reach the API server, not only those of Stacks: they reach its public
+// address anyway, and the API server authenticates every request. The NetworkPolicy denies every other connection, in both directions.
 func (b *builder) network() error {
 	egress := networkingv1.NetworkPolicyEgressRuleArray{
 		network.To(network.OwnPods()),
@@ -45,6 +46,9 @@ func (b *builder) network() error {
 	}
 	for _, server := range slices.Sorted(maps.Keys(metadataServers)) {
 		egress = append(egress, network.To(network.Addresses(pulumi.String(server)), network.Port("TCP", metadataServers[server])))
+	}
+	if len(b.args.ControlPlane) > 0 {
+		egress = append(egress, network.ControlPlane(b.args.ControlPlane))
 	}
 	for _, private := range b.args.PrivateRanges {
 		egress = append(egress, network.To(network.Addresses(private.ToStringOutput().ApplyT(checkPrivate).(pulumi.StringOutput)), network.Ports(databasePorts...)...))

@@ -2,6 +2,7 @@ package hop_test
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 func TestUnlistedTrafficIsDenied(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.PrivateRanges = pulumi.ToStringArray([]string{"10.8.0.0/24"})
+	args.ControlPlane = []netip.Addr{netip.MustParseAddr("10.132.0.2"), netip.MustParseAddr("2001:db8::7")}
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +41,7 @@ func TestUnlistedTrafficIsDenied(t *testing.T) {
 		"namespace kube-system, 169.254.20.10/32: UDP 53, TCP 53",
 		"0.0.0.0/0 but [10.0.0.0/8 100.64.0.0/10 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16]: all",
 		"169.254.169.252/32: TCP 988", "169.254.169.254/32: TCP 80",
+		"10.132.0.2/32, 2001:db8::7/128: TCP 443",
 		"10.8.0.0/24: TCP 443, TCP 3306, TCP 3307, TCP 5432",
 	}
 	if got := described(spec["egress"], "to"); !slices.Equal(got, want) {

@@ -126,7 +126,7 @@ func (g *generator) typeOf(of reflect.Type) pschema.TypeSpec {
 		return pschema.TypeSpec{Type: "boolean"}
 	case reflect.TypeFor[pulumi.StringMapInput]():
 		return pschema.TypeSpec{Type: "object", AdditionalProperties: &text}
-	case reflect.TypeFor[pulumi.StringArrayInput]():
+	case reflect.TypeFor[pulumi.StringArrayInput](), reflect.TypeFor[pulumi.StringArrayOutput]():
 		return pschema.TypeSpec{Type: "array", Items: &text}
 	}
 	plain := pschema.TypeSpec{Plain: true}

@@ -2,6 +2,8 @@
 package network
 
 import (
+	"net/netip"
+
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -31,6 +33,16 @@ func NameService() *networkingv1.NetworkPolicyEgressRuleArgs {
 // Public lets pods connect to public addresses at all ports.
 func Public() *networkingv1.NetworkPolicyEgressRuleArgs {
 	return To(Addresses(pulumi.String("0.0.0.0/0"), Private()...))
+}
+
+// ControlPlane lets pods connect to the API server at the control plane's addresses. There must be at least one, because a rule
+// without peers allows every address.
+func ControlPlane(addresses []netip.Addr) *networkingv1.NetworkPolicyEgressRuleArgs {
+	var peers networkingv1.NetworkPolicyPeerArray
+	for _, each := range addresses {
+		peers = append(peers, Addresses(pulumi.String(netip.PrefixFrom(each, each.BitLen()).String())))
+	}
+	return &networkingv1.NetworkPolicyEgressRuleArgs{To: peers, Ports: networkingv1.NetworkPolicyPortArray{Port("TCP", 443)}}
 }
 
 // OwnPods selects the pods of the policy's own namespace.

@@ -18,11 +18,13 @@ func TestNewClusterIsComplete(t *testing.T) {
 		"networkConfig":               found.NetworkConfig != nil && found.NetworkConfig.Subnetwork == "projects/strata-local/regions/europe-west1/subnetworks/default",
 		"ipAllocationPolicy":          found.IpAllocationPolicy != nil && found.IpAllocationPolicy.UseIpAliases && found.IpAllocationPolicy.ServicesIpv4CidrBlock == found.ServicesIpv4Cidr,
 		"controlPlaneEndpointsConfig": found.ControlPlaneEndpointsConfig != nil && found.ControlPlaneEndpointsConfig.IpEndpointsConfig.PublicEndpoint == found.Endpoint,
-		"loggingConfig":               found.LoggingConfig != nil && len(found.LoggingConfig.ComponentConfig.EnableComponents) == 2,
-		"notificationConfig":          found.NotificationConfig != nil && found.NotificationConfig.Pubsub != nil,
-		"releaseChannel":              found.ReleaseChannel != nil && found.ReleaseChannel.Channel == "REGULAR",
-		"nodes in each zone":          found.CurrentNodeCount == 4 && len(found.InstanceGroupUrls) == 2,
-		"pool":                        found.NodePools[0].Management.AutoUpgrade && found.NodePools[0].UpgradeSettings.MaxSurge == 1,
+		"private endpoint": found.PrivateClusterConfig != nil && !found.PrivateClusterConfig.EnablePrivateNodes && found.PrivateClusterConfig.PrivateEndpoint == "10.96.0.1" &&
+			found.PrivateClusterConfig.PublicEndpoint == found.Endpoint && found.ControlPlaneEndpointsConfig.IpEndpointsConfig.PrivateEndpoint == "10.96.0.1",
+		"loggingConfig":      found.LoggingConfig != nil && len(found.LoggingConfig.ComponentConfig.EnableComponents) == 2,
+		"notificationConfig": found.NotificationConfig != nil && found.NotificationConfig.Pubsub != nil,
+		"releaseChannel":     found.ReleaseChannel != nil && found.ReleaseChannel.Channel == "REGULAR",
+		"nodes in each zone": found.CurrentNodeCount == 4 && len(found.InstanceGroupUrls) == 2,
+		"pool":               found.NodePools[0].Management.AutoUpgrade && found.NodePools[0].UpgradeSettings.MaxSurge == 1,
 	} {
 		if !there {
 			t.Errorf("the check of %s fails", name)

@@ -222,7 +222,7 @@ func (f *fakeClusters) Create(ctx context.Context, _ string) (gke.Access, error)
 		}
 	}
 	f.created.Add(1)
-	return gke.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, f.fail
+	return gke.Access{Endpoint: "127.0.0.1:6443", PrivateEndpoint: "10.96.0.1", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, f.fail
 }
 
 func (f *fakeClusters) Delete(context.Context, string) error {

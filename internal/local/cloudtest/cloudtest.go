@@ -54,7 +54,7 @@ type clusters struct{}
 
 // Create returns an endpoint without a server.
 func (clusters) Create(context.Context, string) (container.Access, error) {
-	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+	return container.Access{Endpoint: "127.0.0.1:6443", PrivateEndpoint: "10.96.0.1", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 
 // Delete does nothing.

@@ -56,7 +56,8 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	config.Target = "local"
 	if all.Home.Operator() == home.UpstreamOperator {
 		config.Target = "local-upstream"
-		// The pods of Stacks call the API server, at an address that the teams' network otherwise denies.
+		// The pods of Stacks call the API server. Layer 1 of a home from before the emulator had a private endpoint hands
+		// over no address of it.
 		config.PrivateRanges = []string{controlplane.APIServer.String() + "/32"}
 	}
 	config.TeamsFile = teamsFile

@@ -40,8 +40,10 @@ type NetworkPolicy struct {
 type Network struct {
 	// Kubeconfig contains the address of the API server; empty adds no rule for that address.
 	Kubeconfig pulumi.StringInput
-	// PrivateRanges are the private ranges of Git servers and of the control plane.
+	// PrivateRanges are the private ranges of Git servers, and of a control plane that ControlPlane omits.
 	PrivateRanges pulumi.StringArray
+	// ControlPlane are the addresses at which the cluster's own pods reach the API server, such as that of Private Service Connect.
+	ControlPlane []netip.Addr
 	// SourcePorts are ports of Git servers in PrivateRanges, in addition to 22, 80 and 443.
 	SourcePorts []int
 }
@@ -56,6 +58,9 @@ func (n Network) Policies() []NetworkPolicy {
 	everybody := networkingv1.NetworkPolicyEgressRuleArray{network.NameService(), events}
 	if !inputs.Missing(n.Kubeconfig) {
 		everybody = append(everybody, n.apiServer())
+	}
+	if len(n.ControlPlane) > 0 {
+		everybody = append(everybody, network.ControlPlane(n.ControlPlane))
 	}
 	for _, private := range n.PrivateRanges {
 		to := network.Addresses(private)
@@ -102,7 +107,7 @@ func called(by *metav1.LabelSelectorArgs) networkingv1.NetworkPolicyIngressRuleA
 // apiServer lets pods connect to the API server's address in the kubeconfig.
 func (n Network) apiServer() *networkingv1.NetworkPolicyEgressRuleArgs {
 	at := pulumix.ApplyErr(n.Kubeconfig.ToStringOutput(), func(text string) (endpoint, error) {
-		return apiEndpoint(text, len(n.PrivateRanges) > 0)
+		return apiEndpoint(text, len(n.PrivateRanges)+len(n.ControlPlane) > 0)
 	})
 	// The kubeconfig is a secret. The server's address is not: everybody in the cluster knows it.
 	cidr := pulumi.Unsecret(pulumix.Cast[pulumi.StringOutput](pulumix.Apply(at, func(e endpoint) string { return e.cidr })))
@@ -122,9 +127,8 @@ type endpoint struct {
 const nowhere = "192.0.2.0/32"
 
 // apiEndpoint returns the address of the API server in the kubeconfig. A NetworkPolicy accepts no host names: if the
-// kubeconfig has one, the private ranges must contain the server's address, which inRanges reports. The result is then
-// nowhere.
-func apiEndpoint(text string, inRanges bool) (endpoint, error) {
+// kubeconfig has one, another rule must contain the server's address, which elsewhere reports. The result is then nowhere.
+func apiEndpoint(text string, elsewhere bool) (endpoint, error) {
 	k, err := kubeconfig.Parse(text)
 	if err != nil {
 		return endpoint{}, err
@@ -145,7 +149,7 @@ func apiEndpoint(text string, inRanges bool) (endpoint, error) {
 	switch {
 	case err == nil:
 		return endpoint{netip.PrefixFrom(address, address.BitLen()).String(), port}, nil
-	case inRanges:
+	case elsewhere:
 		return endpoint{nowhere, port}, nil
 	}
 	return endpoint{}, fmt.Errorf("the server of the kubeconfig is the host name %s, but a NetworkPolicy accepts addresses only: add the range of its address to PrivateRanges", host)

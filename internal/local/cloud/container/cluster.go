@@ -25,6 +25,7 @@ type Runtime interface {
 // PEM form.
 type Access struct {
 	Endpoint          string // host:port
+	PrivateEndpoint   string // address at which pods reach the API server; "" in clusters of earlier versions
 	CA                []byte
 	ClientCertificate []byte
 	ClientKey         []byte
@@ -115,7 +116,16 @@ func (k *cluster) response() *container.Cluster {
 	answer.MasterAuth = auth
 	answer.Endpoint = k.Access.Endpoint
 	if ends := answer.ControlPlaneEndpointsConfig; ends != nil && ends.IpEndpointsConfig != nil {
-		ends.IpEndpointsConfig.PublicEndpoint = k.Access.Endpoint
+		ends.IpEndpointsConfig.PublicEndpoint, ends.IpEndpointsConfig.PrivateEndpoint = k.Access.Endpoint, k.Access.PrivateEndpoint
+	}
+	if k.Access.PrivateEndpoint != "" {
+		// Google Cloud returns both addresses for a public cluster, too, and the official provider reads them here.
+		private := container.PrivateClusterConfig{}
+		if answer.PrivateClusterConfig != nil {
+			private = *answer.PrivateClusterConfig
+		}
+		private.PublicEndpoint, private.PrivateEndpoint = k.Access.Endpoint, k.Access.PrivateEndpoint
+		answer.PrivateClusterConfig = &private
 	}
 	answer.CurrentNodeCount, answer.InstanceGroupUrls = 0, nil
 	for _, pool := range answer.NodePools {

@@ -36,7 +36,10 @@ func (c *cluster) Create(ctx context.Context, name string) (container.Access, er
 	if err != nil {
 		return container.Access{}, err
 	}
-	return container.Access{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
+	return container.Access{
+		Endpoint: strings.TrimPrefix(plane.Server(), "https://"), PrivateEndpoint: controlplane.APIServer.String(),
+		CA: ca, ClientCertificate: cert, ClientKey: key,
+	}, nil
 }
 
 // Delete stops the cluster and erases its data. It does nothing if the control plane belongs to another cluster or to
