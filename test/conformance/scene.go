@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -80,9 +81,9 @@ func (s *skipped) Error() string { return s.why }
 func (s *scene) broken() bool { return s.err != nil || s.failed != "" || s.ctx.Err() != nil }
 
 // change makes a change, unless the scene has to end.
-func (s *scene) change(make func() error) {
+func (s *scene) change(apply func() error) {
 	if !s.broken() {
-		s.err = make()
+		s.err = apply()
 	}
 }
 
@@ -117,9 +118,7 @@ func (s *scene) putStack(ctx context.Context, name, spec string) error {
 	}
 	for field, value := range decode(s.fill(spec)) {
 		if added, ok := value.(map[string]any); ok && field == "envRefs" {
-			for variable, ref := range added {
-				all[field].(map[string]any)[variable] = ref
-			}
+			maps.Copy(all[field].(map[string]any), added)
 			continue
 		}
 		all[field] = value

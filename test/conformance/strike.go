@@ -90,7 +90,7 @@ func (s *scene) recreate(name, spec string) func() error {
 		if err := s.putStack(s.ctx, name, spec); err != nil {
 			return err
 		}
-		_, err := s.await(name, "Ready", func(stack *v1.Stack) bool { return observe.Ready(stack) })
+		_, err := s.await(name, "Ready", observe.Ready)
 		return err
 	}
 }

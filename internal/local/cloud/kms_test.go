@@ -66,6 +66,10 @@ func (c *emulator) tunnel(ctx context.Context, address string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
+	// The answer to CONNECT has no body: what follows it belongs to the connection.
+	if err := answer.Body.Close(); err != nil {
+		return nil, err
+	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, errors.New(answer.Status)
 	}

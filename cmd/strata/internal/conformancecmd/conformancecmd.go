@@ -30,8 +30,8 @@ type Result struct {
 
 // flags are the values of the command's own flags.
 type flags struct {
-	kubeconfig, namespace string
-	options               conformance.Options
+	kubeconfig string
+	options    conformance.Options
 }
 
 // New returns the command.

@@ -176,7 +176,7 @@ func take(path string, message protoreflect.Message) (string, error) {
 	}
 	value := message.Get(field).String()
 	if value == "" || strings.ContainsAny(value, "?#%") || strings.Contains(value, "//") || strings.Contains(value, "..") {
-		return "", fmt.Errorf("Invalid resource field value in the request: %s.", path) //nolint:revive,staticcheck // Google's words.
+		return "", fmt.Errorf("Invalid resource field value in the request: %s.", path) //nolint:revive // Google's words.
 	}
 	message.Clear(field)
 	return value, nil

@@ -105,13 +105,13 @@ func Observed(program *unstructured.Unstructured) bool {
 // Program describes the status of a Program.
 func Program(program *unstructured.Unstructured) string {
 	generation, _, _ := unstructured.NestedInt64(program.Object, "status", "observedGeneration")
-	shown := fmt.Sprintf("observedGeneration %d of %d", generation, program.GetGeneration())
+	shown := []string{fmt.Sprintf("observedGeneration %d of %d", generation, program.GetGeneration())}
 	for _, kind := range []string{v1.ReadyCondition, v1.StalledCondition} {
 		if got := ProgramCondition(program, kind); got != "" {
-			shown += fmt.Sprintf("; %s is %s", kind, got)
+			shown = append(shown, fmt.Sprintf("%s is %s", kind, got))
 		}
 	}
-	return shown
+	return strings.Join(shown, "; ")
 }
 
 // ProgramCondition returns the status of a condition of a Program.
