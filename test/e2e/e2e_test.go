@@ -67,9 +67,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	build(t)
 	ensureTools(t)
-	scripts := params("testdata/script")
-	scripts.Cmds["drill"] = drill(t)
-	testscript.RunT(script{T: t}, scripts)
+	testscript.RunT(script{T: t}, params("testdata/script"))
 }
 
 // params returns the parameters for the scripts of a folder. Each script has a platform of its own.
