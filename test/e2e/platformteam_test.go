@@ -18,6 +18,9 @@ const platformTeamPage = "docs/platform-team.md"
 // lastCommand is the last command of the page for platform teams. The script down.txtar runs it.
 const lastCommand = "strata down --purge --yes\n"
 
+// noHome is the home directory of a script that sets none.
+const noHome = "/no-home"
+
 // gcloudBlocks are the names of the blocks for Google Cloud. A test in cmd/strata checks them.
 var gcloudBlocks = []string{"gcloud", "bootstrap", "platform"}
 
@@ -48,6 +51,9 @@ func platformTeam(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	command.Dir, command.Env = ts.MkAbs("."), append(command.Env, "PATH="+withKubectl(ts, dir))
 	command.Env = append(command.Env, author...)
+	if home := ts.Getenv("HOME"); home != noHome {
+		command.Env = append(command.Env, "HOME="+home)
+	}
 	printed, err := command.CombinedOutput()
 	_, writeErr := ts.Stdout().Write(printed)
 	ts.Check(errors.Join(err, writeErr))

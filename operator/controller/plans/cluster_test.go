@@ -2,6 +2,7 @@ package plans_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -327,10 +328,9 @@ const commitID = "0123456789012345678901234567890123456789"
 func (tm *team) plan(t *testing.T, name string, spec plan.Spec) {
 	t.Helper()
 	account := strings.TrimPrefix(tm.namespace, "team-")
-	if spec.Account == "" {
-		spec.Account = account
+	if spec.Stack == "" {
+		spec.Account, spec.Commit = cmp.Or(spec.Account, account), commitID
 	}
-	spec.Commit = commitID
 	p := &plan.Plan{Spec: spec}
 	p.Namespace, p.Name = tm.namespace, name
 	object, err := p.Object()
