@@ -141,9 +141,9 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// The operator writes the logs of runs. It never reads or deletes one: Kubernetes deletes them with their Stacks.
 			allow(hop.PolicyGroup, []string{"create", "patch"}, stackLogs),
 			// The operator writes the results of Plans, and deletes old Plans. It creates the Plan of a Stack that waits for an
-			// approval, and reads the Approvals.
+			// approval, and lists the Approvals.
 			allow(hop.PolicyGroup, []string{"create", "delete"}, plans), allow(hop.PolicyGroup, []string{"patch"}, plans+"/status"),
-			allow(hop.PolicyGroup, look, approvals),
+			allow(hop.PolicyGroup, []string{"list", "watch"}, approvals),
 			// A Stack runs as the account that it names, with a token of that account.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/approval"
 	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/operator/stacklog"
@@ -27,6 +28,9 @@ import (
 
 // countEvent is needed when an event repeats for an unchanged Stack.
 var countEvent = right{"patch", "events.k8s.io", "events"}
+
+// createPlan is needed for the Plan of a Stack that waits for an approval.
+var createPlan = right{"create", plan.Group, plan.Plural}
 
 // watchPlans follows the list of Plans.
 var watchPlans = right{"watch", plan.Group, plan.Plural}
@@ -79,6 +83,9 @@ func takeInTeams(t *testing.T, c *cluster) {
 				t.Fatal(err)
 			}
 			tm.begin(t)
+		case taken.resource == approval.Plural, taken == createPlan:
+			// The operator creates the Plan of a Stack that waits for an approval, and looks for the approval.
+			tm.demand(t)
 		case taken.group == plan.Group && strings.HasPrefix(taken.resource, plan.Plural):
 			// The operator writes the status of each Plan, and deletes those beyond the newest.
 			for n := range plans.Kept + 1 {
@@ -112,8 +119,8 @@ func takeInTeams(t *testing.T, c *cluster) {
 				teams[i].hurry(t)
 			}
 			teams[i].awaitAllowed(t, taken, teams[i].namespace, before[i])
-			if taken.resource == policyResource {
-				return
+			if taken.resource == policyResource || taken.resource == approval.Plural || taken == createPlan {
+				return // This Stack still waits.
 			}
 			if err := teams[i].Get(t.Context(), client.ObjectKey{Namespace: teams[i].namespace, Name: "rights"}, &v1.Stack{}); err == nil {
 				teams[i].await(t, "rights", "Ready", ready)
@@ -200,6 +207,20 @@ func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 		back()
 		tm.await(t, "rights", "Ready", ready)
 	})
+}
+
+// demand starts a Stack whose first update needs an approval, because it creates a resource.
+func (tm *team) demand(t *testing.T) {
+	t.Helper()
+	tm.withSecrets(t)
+	tm.apply(t, &v1.Program{}, `
+metadata: {name: rights}
+program:
+  resources:
+    login: {type: "kubernetes:core/v1:Secret", properties: {stringData: {plan: a}}}
+`)
+	stack := strings.Replace(stackOf("rights", "rights"), "{name: rights}", "{name: rights, annotations: {strata.dev/approval: always}}", 1)
+	tm.apply(t, &v1.Stack{}, stack)
 }
 
 // hurry skips the wait before the operator's next retry.
