@@ -74,7 +74,7 @@ func (b *builder) notify() error {
 		"commitStatusExpr": pulumi.String(fmt.Sprintf("'%s' + (has(event.metadata.sync) ? '/' + event.metadata.sync : '')", given.Status)),
 	}
 	if !inputs.Missing(given.Proxy) {
-		proxy, err := secret("-proxy", "address", given.Proxy)
+		proxy, err := secret(".proxy", "address", given.Proxy)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestResultsOfPlansArePutOnCommitsWithATokenThatTheTeamCannotRead(t *testing
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
-	token, proxy := engine.Get(t, secretType, "web-notify"), engine.Get(t, secretType, "web-notify-proxy")
+	token, proxy := engine.Get(t, secretType, "web-notify"), engine.Get(t, secretType, "web-notify.proxy")
 	provider, alert := engine.Get(t, providerType, "web-provider"), engine.Get(t, alertType, "web-alert")
 	for _, made := range []pulumitest.Resource{token, proxy, provider, alert} {
 		if got := plain(t, made, "metadata.namespace"); got != "flux-system" {
@@ -45,7 +45,7 @@ func TestResultsOfPlansArePutOnCommitsWithATokenThatTheTeamCannotRead(t *testing
 	}
 	want := map[string]any{
 		"type": "gitea", "address": "https://git.example.com/example/web", "secretRef": map[string]any{"name": "plans-web"},
-		"proxySecretRef":   map[string]any{"name": "plans-web-proxy"},
+		"proxySecretRef":   map[string]any{"name": "plans-web.proxy"},
 		"commitStatusExpr": "'strata/plan/dev/web' + (has(event.metadata.sync) ? '/' + event.metadata.sync : '')",
 	}
 	if got := plain(t, provider, "spec"); !reflect.DeepEqual(got, want) {

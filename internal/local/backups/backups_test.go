@@ -375,6 +375,26 @@ func TestAKilledRestoreIsReverted(t *testing.T) {
 	}
 }
 
+// TestTheCloudOfAKilledRestoreIsNotRemoved names the cloud where a killed restore left it, by a link to that folder.
+func TestTheCloudOfAKilledRestoreIsNotRemoved(t *testing.T) {
+	f := newFixture(t)
+	stage, link := filepath.Join(f.dir, ".new.restoring"), filepath.Join(f.dir, "link")
+	left := filepath.Join(stage, "google")
+	if err := errors.Join(os.MkdirAll(stage, 0o700), os.Rename(f.cloud, left), os.Symlink(stage, link)); err != nil {
+		t.Fatal(err)
+	}
+	f.cloud = filepath.Join(link, "google")
+	if _, err := f.restore(t, "new"); err == nil || !strings.Contains(err.Error(), "move it out, and name its new place: nothing was changed") {
+		t.Errorf("the restore ends with %v", err)
+	}
+	if err := cloud.CheckUnused(left); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(left); err != nil || len(entries) == 0 {
+		t.Errorf("the cloud has %d entries, %v", len(entries), err)
+	}
+}
+
 func TestOneRestoreAtATime(t *testing.T) {
 	f := newFixture(t)
 	stage := filepath.Join(f.dir, ".new.restoring")

@@ -118,7 +118,11 @@ func (r Restore) stage() (dir string, discard func() error, err error) {
 // revert moves the cloud back out of the folder of a restore that did not finish, and empties that folder.
 func (r Restore) revert(dir string) error {
 	moved := filepath.Join(dir, "google")
-	if _, err := os.Lstat(moved); err == nil {
+	if cloud, err := os.Lstat(moved); err == nil {
+		// A rename of a folder to itself succeeds, and leaves the cloud where everything is removed.
+		if named, err := os.Stat(r.Cloud); err == nil && os.SameFile(cloud, named) {
+			return fmt.Errorf("a restore did not finish, and --cloud names the emulated Google Cloud in its folder %s: move it out, and name its new place", moved)
+		}
 		// A rename to an existing folder fails.
 		if err := os.Rename(moved, r.Cloud); err != nil {
 			return fmt.Errorf("a restore did not finish, and the emulated Google Cloud is in %s: move it out, and name it in --cloud: %w", moved, err)

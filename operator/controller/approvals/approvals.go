@@ -85,6 +85,9 @@ type Pass struct {
 	about     string
 	annotated bool
 
+	// held says that the last update demanded approval of every change.
+	held bool
+
 	// policy is that of the team, or nil. demand is what needs an approval: [approval.Data] or [approval.Always].
 	policy *tenant.Policy
 	demand string
@@ -105,6 +108,9 @@ func (g *Gate) Guard(ctx context.Context, run Run, policies *tenant.Reader) (*Pa
 		return nil, err
 	}
 	p := &Pass{Gate: g, Run: run, policy: policy, annotated: run.Stack.Annotations[approval.Annotation] == approval.Always}
+	if last := run.Stack.Status.LastUpdate; last != nil {
+		p.held = last.Approval == approval.Always
+	}
 	if p.demand, err = demand(run.Stack, policy); err != nil {
 		return nil, err
 	}
@@ -194,7 +200,8 @@ func (p *Pass) End(ctx context.Context, succeeded bool) {
 		return
 	}
 	status.LastUpdate.Approval, status.Approval = "", nil
-	if p.annotated {
+	// The demand of a Stack that has lost its annotation ends with an approval. A run that needed none does not end it.
+	if p.annotated || p.held && p.given == nil {
 		status.LastUpdate.Approval = approval.Always
 	}
 	if p.given != nil {
