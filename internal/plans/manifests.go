@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/internal/lint/trial"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
@@ -16,7 +17,8 @@ import (
 // place identifies an object that a Stack refers to.
 type place struct{ namespace, name string }
 
-// manifests returns the Stacks and the Programs of a build, and the ConfigMaps that its Stacks read, as a stream of YAML documents.
+// manifests returns the Stacks, the Programs and the orders of a build, and the ConfigMaps that its Stacks read, as a stream of YAML
+// documents.
 func manifests(objects []trial.Object) (string, error) {
 	kept := make([]*unstructured.Unstructured, 0, len(objects))
 	read := map[place]bool{}
@@ -33,6 +35,7 @@ func manifests(objects []trial.Object) (string, error) {
 			}
 		case kind.Group == v1.GroupVersion.Group && kind.Kind == "Program":
 		case kind.Group == "" && kind.Kind == "ConfigMap":
+		case kind.Group == catalogue.Group:
 		default:
 			continue
 		}
@@ -50,7 +53,7 @@ func manifests(objects []trial.Object) (string, error) {
 		stream.WriteString("---\n")
 		stream.Write(document)
 		if stream.Len() > MostManifests {
-			return "", fmt.Errorf("the Stacks, Programs and ConfigMaps of the commit have more than %d bytes: a Plan cannot contain them; split the repository", MostManifests)
+			return "", fmt.Errorf("the Stacks, Programs, ConfigMaps and orders of the commit have more than %d bytes: a Plan cannot contain them; split the repository", MostManifests)
 		}
 	}
 	return stream.String(), nil

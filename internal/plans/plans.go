@@ -1,7 +1,7 @@
 // Package plans builds Plans from the commits of teams' repositories, and keeps them in the cluster.
 //
 // The objects of a Plan are those that Flux would apply: the trial build of the Git server builds them. A Plan contains only what
-// the operator needs: Stacks, Programs and the ConfigMaps that the Stacks read. It never contains a Secret.
+// the operator needs: Stacks, Programs, the ConfigMaps that the Stacks read, and orders. It never contains a Secret.
 package plans
 
 import (

@@ -2,6 +2,7 @@
 package command
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/controller"
 	"github.com/strata-platform/strata/operator/controller/drift"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // endpoints returns the endpoints of runs from the environment variable
@@ -21,6 +23,7 @@ func endpoints() []string {
 // New returns the command that runs the operator until its context ends.
 func New() *cobra.Command {
 	var opts controller.Options
+	var isolate bool
 	cmd := &cobra.Command{
 		Use:   "operator",
 		Short: "Run the Pulumi operator",
@@ -28,10 +31,18 @@ func New() *cobra.Command {
 
 The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's service account.`,
 		Example: `  # Give every run the PATH and the addresses of an emulated Google Cloud.
-  operator --health-addr=:8081 --metrics-addr=:8080 --pass-env=PATH,GOOGLE_*_CUSTOM_ENDPOINT`,
+  operator --health-addr=:8081 --metrics-addr=:8080 --pass-env=PATH,GOOGLE_*_CUSTOM_ENDPOINT
+
+  # Work in a pod only while no other replica does, and run Stacks in namespaces of their own or not at all.
+  operator --namespace=pulumi-kubernetes-operator --leader-elect --require-isolation`,
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := sandbox.Check(); err != nil && isolate {
+				return fmt.Errorf("this operator cannot isolate runs, and --require-isolation forbids others: %w: "+
+					"give its pod the security context of sync/operator/gke-embedded, on nodes with Linux 5.12 or newer", err)
+			}
+			opts.PlainPlans = os.Getenv(controller.PlainPlansVariable) == "true"
 			opts.Log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
 			return controller.Run(cmd.Context(), opts)
 		},
@@ -47,6 +58,7 @@ The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's se
 	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may contain wildcards")
 	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder that holds only the folders of runs; the operator ends the processes and removes the folders that a killed operator left there (default: a temporary folder)")
 	flags.StringSliceVar(&opts.RunEndpoints, "run-endpoints", endpoints(), "addresses (HOST:PORT) that runs can reach besides the API server; empty means all addresses that the operator can reach (default: $"+controller.RunEndpointsVariable+")")
+	flags.BoolVar(&isolate, "require-isolation", false, "fail at the start if this system cannot give each run its own namespaces, instead of running Stacks without")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
 		"folder for the state of Stacks with a file:// backend, with a folder for each namespace; empty rejects such Stacks (default: $"+controller.FileBackendRootVariable+")")
 	flags.StringVar(&opts.EventsAddr, "events-addr", "", "URL of the server of events of Flux's notification-controller, which puts the results of Plans on commits; empty sends none")

@@ -28,6 +28,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/orders"
 	"github.com/strata-platform/strata/operator/controller/origin"
 	"github.com/strata-platform/strata/operator/controller/plans"
+	"github.com/strata-platform/strata/operator/controller/plans/repository"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/records"
 	"github.com/strata-platform/strata/operator/controller/report"
@@ -70,7 +71,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	if opts.WorkDir == "" {
-		dir, release, err := workdir.Take(os.TempDir())
+		dir, release, err := workdir.Take(os.TempDir(), "pulumi-operator-")
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	runner := &engine.Engine{
 		Folders: &workdir.Folders{Parent: opts.WorkDir}, Env: env, Endpoints: runEndpoints(opts, server), PlanEndpoints: []string{server},
-		Cache: filepath.Join(opts.WorkDir, "cache"),
+		Cache: filepath.Join(opts.WorkDir, "cache"), PlainPlans: opts.PlainPlans,
 	}
 	if err := runner.Folders.Clean(); err != nil {
 		return err
@@ -143,8 +144,9 @@ func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error
 	}
 	err = plans.Add(mgr, plans.Options{
 		Client: direct, Config: stacks.config, Engine: stacks.engine, Slots: stacks.slots, Claims: stacks.claims,
-		Backends: stacks.backends, Unconfined: stacks.unconfined, Events: opts.EventsAddr,
-		Google: google.Identity{Client: direct, Namespace: opts.Namespace, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
+		Backends: stacks.backends, Unconfined: stacks.unconfined, Events: opts.EventsAddr, Hide: stacks.engine.Hide,
+		Repositories: repository.New(direct, stacks.engine.Folders),
+		Google:       google.Identity{Client: direct, Namespace: opts.Namespace, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
 	})
 	if err != nil || !opts.Catalogue {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/operator/source/sourcetest"
 )
 
 // silent is a server that accepts connections and never answers. silent counts the open
@@ -58,8 +59,8 @@ func (s *silent) count(change int) {
 func TestSilentServersDelayNoOtherTeam(t *testing.T) {
 	c := startCluster(t)
 	server := newSilent(t)
-	good := newRepository(t, "", "")
-	good.commit(t, "Pulumi.yaml", projectFile("one"))
+	good := sourcetest.New(t, "", "")
+	good.Commit(t, "Pulumi.yaml", projectFile("one"))
 	startOperatorWith(t, c, func(opts *controller.Options) { opts.MaxConcurrent = 1 })
 	bad, fine := newTeam(t, c), newTeam(t, c)
 	const count = 12
@@ -78,7 +79,7 @@ func TestSilentServersDelayNoOtherTeam(t *testing.T) {
 	fine.apply(t, &v1.Program{}, values)
 	fine.apply(t, &v1.Stack{}, valuesHead+valuesEnv)
 	fine.await(t, "values", "Ready", ready)
-	fine.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+"  projectRepo: "+good.url+"\n  branch: main\n")
+	fine.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+"  projectRepo: "+good.URL+"\n  branch: main\n")
 	outputs(t, fine.await(t, "site", "Ready", ready), map[string]string{"version": `"one"`})
 
 	server.mu.Lock()

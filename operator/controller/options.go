@@ -49,9 +49,8 @@ type Options struct {
 	// search path for pulumi and its plugins.
 	PassEnv []string
 
-	// WorkDir is a folder that holds only the folders of runs. At its start, the operator
-	// kills the processes and removes the folders that a killed operator left there. If
-	// WorkDir is empty, the operator uses a temporary folder that no living process uses.
+	// WorkDir is a folder that holds only the folders of runs. At its start, the operator kills the processes and removes the folders
+	// that a killed operator left there. If WorkDir is empty, the operator uses a temporary folder that no living process uses.
 	WorkDir string
 
 	// FileBackendRoot is the folder for the state of Stacks with a file backend. Stacks of
@@ -62,6 +61,9 @@ type Options struct {
 	// RunEndpoints lists the addresses (HOST:PORT) that runs can reach in addition to the
 	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
+
+	// PlainPlans is [engine.Engine.PlainPlans].
+	PlainPlans bool
 
 	// EventsAddr is the URL to which the operator sends events for Flux's notification-controller. Empty sends none.
 	EventsAddr string
@@ -81,10 +83,9 @@ type Options struct {
 // ownPrefix is the prefix of the operator's own environment variables. Runs do not get them.
 const ownPrefix = "PULUMI_OPERATOR_"
 
-// FileBackendRootVariable names the environment variable with the default of
-// [Options.FileBackendRoot] on the command line.
-const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
-
-// RunEndpointsVariable names the environment variable with the default of
-// [Options.RunEndpoints] on the command line, separated by commas.
-const RunEndpointsVariable = ownPrefix + "RUN_ENDPOINTS"
+// Environment variables of options on the command line. [Options.RunEndpoints] are separated by commas, and [Options.PlainPlans] is "true".
+const (
+	FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
+	RunEndpointsVariable    = ownPrefix + "RUN_ENDPOINTS"
+	PlainPlansVariable      = ownPrefix + "PLAIN_PLANS"
+)

@@ -8,11 +8,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/source/sourcetest"
 )
 
 // projectFile returns a project whose output is version.
@@ -157,72 +154,16 @@ func TestFluxArtifactIsRunAndFollowed(t *testing.T) {
 	}
 }
 
-// repository is a Git repository behind HTTP.
-type repository struct {
-	command  string
-	dir, url string
-}
-
-func newRepository(t *testing.T, user, password string) *repository {
-	t.Helper()
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip(err)
-	}
-	r := &repository{command: git, dir: t.TempDir()}
-	r.git(t, "init", "--quiet", "--initial-branch=main")
-	backend := &cgi.Handler{
-		Path: git, Args: []string{"http-backend"},
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.dir), "GIT_HTTP_EXPORT_ALL=1"},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if u, p, _ := req.BasicAuth(); u != user || p != password {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, req)
-	}))
-	t.Cleanup(server.Close)
-	r.url = server.URL + "/" + filepath.Base(r.dir)
-	return r
-}
-
-func (r *repository) git(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(r.command, append([]string{"-C", r.dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func (r *repository) commit(t *testing.T, name, content string) string {
-	t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.git(t, "add", "--all")
-	r.git(t, "commit", "--quiet", "--message=change")
-	return r.git(t, "rev-parse", "HEAD")
-}
-
 func TestGitRepositoryIsRunByCommitAndByBranch(t *testing.T) {
 	c := startCluster(t)
-	git := newRepository(t, "me", "canary-password")
+	git := sourcetest.New(t, "me", "canary-password")
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	c.create(t, tm.secret("git", map[string]string{"username": "me", "password": "canary-password"}))
-	first := git.commit(t, "infra/Pulumi.yaml", projectFile("one"))
-	second := git.commit(t, "infra/Pulumi.yaml", projectFile("two"))
+	first := git.Commit(t, "infra/Pulumi.yaml", projectFile("one"))
+	second := git.Commit(t, "infra/Pulumi.yaml", projectFile("two"))
 	const auth = "\n  gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: me}}, password: {type: Secret, secret: {name: git, key: password}}}}"
-	head := "metadata: {name: site}\nspec:" + sourceEnv + "  projectRepo: " + git.url + "\n  repoDir: infra"
+	head := "metadata: {name: site}\nspec:" + sourceEnv + "  projectRepo: " + git.URL + "\n  repoDir: infra"
 	for _, step := range []struct{ spec, commit, version string }{
 		{"\n  commit: " + first + auth, first, "one"},
 		{"\n  branch: main\n  gitAuthSecret: git\n  shallow: true", second, "two"},

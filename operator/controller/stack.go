@@ -164,7 +164,7 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 // apply runs the Stack's program if a run is due.
 func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	spec := &s.stack.Spec
-	if err := fields.Validate(spec); err != nil {
+	if err := fields.Validate(s.stack); err != nil {
 		return 0, err
 	}
 	prog, err := s.program(ctx)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/source/sourcetest"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -53,13 +54,13 @@ func TestAMissingContextNamesItsCreator(t *testing.T) {
 func TestProjectFromGitIsCheckedAgainstTheTenantPolicy(t *testing.T) {
 	long.Test(t)
 	c := startCluster(t)
-	git := newRepository(t, "", "")
+	git := sourcetest.New(t, "", "")
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	const policy = "{team: web, contact: platform@example.com, context: {name: context}, types: ['random:*'%s], typeNames: [], typePrefixes: ['random:'%s]}"
 	narrow, wide := fmt.Sprintf(policy, "", ""), fmt.Sprintf(policy, ", 'kubernetes:core/*'", ", 'kubernetes:core/'")
 	tm.policy(t, narrow)
-	commit := git.commit(t, "infra/Pulumi.yaml", `name: site
+	commit := git.Commit(t, "infra/Pulumi.yaml", `name: site
 runtime: yaml
 resources:
   settings:
@@ -68,7 +69,7 @@ resources:
       metadata: {name: settings, annotations: {pulumi.com/deletionPropagationPolicy: background}}
 `)
 	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+
-		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.url+"\n  repoDir: infra\n  commit: "+commit)
+		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.URL+"\n  repoDir: infra\n  commit: "+commit)
 	refused := func(s *v1.Stack) bool {
 		return s != nil && condition(s, v1.StalledCondition).Reason == v1.StalledTypeNotAllowedReason
 	}
@@ -109,11 +110,11 @@ resources:
 func TestProjectFromGitWaitsForTheTenantPolicy(t *testing.T) {
 	long.Test(t)
 	c := startCluster(t)
-	git := newRepository(t, "", "")
+	git := sourcetest.New(t, "", "")
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	c.installKind(t, "strata.dev", "TenantPolicy", "tenantpolicies")
-	commit := git.commit(t, "infra/Pulumi.yaml", `name: site
+	commit := git.Commit(t, "infra/Pulumi.yaml", `name: site
 runtime: yaml
 resources:
   settings:
@@ -122,7 +123,7 @@ resources:
       metadata: {name: settings, annotations: {pulumi.com/deletionPropagationPolicy: background}}
 `)
 	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+
-		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.url+"\n  repoDir: infra\n  commit: "+commit)
+		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.URL+"\n  repoDir: infra\n  commit: "+commit)
 	want := "there is no TenantPolicy " + tm.namespace + "/strata, which lists the types that a project may declare: strata layer up platform creates it"
 	got := tm.await(t, "site", "waiting", func(s *v1.Stack) bool {
 		return s != nil && condition(s, v1.ReadyCondition).Message == want

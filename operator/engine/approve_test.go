@@ -169,6 +169,37 @@ func TestARunAsksBeforeItChangesAnything(t *testing.T) {
 	}
 }
 
+// dependent has a map whose name depends on another map, which is deleted before its replacement.
+const dependent = `resources:
+  base:
+    type: ` + mapType + `
+    properties: {metadata: {namespace: NAMESPACE, name: first, annotations: {pulumi.com/deletionPropagationPolicy: background}}}
+    options: {deleteBeforeReplace: true}
+  orders:
+    type: ` + mapType + `
+    properties: {metadata: {namespace: NAMESPACE, name: "${base.metadata.name}-orders", annotations: {pulumi.com/deletionPropagationPolicy: background}}}
+`
+
+// TestADeletionForAReplacementIsAskedAbout removes a map from the program whose dependency is deleted before its replacement. Pulumi deletes
+// the map for that replacement, and announces no deletion of its own.
+func TestADeletionForAReplacementIsAskedAbout(t *testing.T) {
+	long.Test(t)
+	f, c, of := kubernetesFixture(t)
+	namespace := c.namespace(t)
+	f.mustRun(t, of(strings.ReplaceAll(dependent, "NAMESPACE", namespace)))
+	program := strings.Replace(dependent, "name: first", "name: second", 1)
+	program, _, _ = strings.Cut(program, "  orders:")
+	a := &asked{answer: errors.New("no")}
+	req := of(strings.ReplaceAll(program, "NAMESPACE", namespace))
+	req.Approve = a.approve
+	if _, err := f.run(t, req); !errors.Is(err, a.answer) {
+		t.Fatalf("error %v, want that of the caller", err)
+	}
+	if got := strings.Join(a.steps(t), ", "); !strings.Contains(got, "delete "+mapType+" orders") || !strings.Contains(got, "replace "+mapType+" base") {
+		t.Errorf("the engine asks about %q", got)
+	}
+}
+
 func TestAFailedPreviewFailsTheRunBeforeItBegins(t *testing.T) {
 	f := newFixture(t)
 	a := &asked{}

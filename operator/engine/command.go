@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"os/exec"
 	"slices"
 	"time"
@@ -98,14 +96,9 @@ func (e *Engine) network(req Request) (*sandbox.Network, error) {
 		return nil, nil
 	}
 	network := &sandbox.Network{Endpoints: slices.Clone(req.Endpoints)}
-	for _, endpoint := range endpoints {
-		host, port, err := net.SplitHostPort(endpoint)
-		if err != nil {
-			return nil, fmt.Errorf("endpoint of runs: %w", err)
-		}
-		network.Endpoints = append(network.Endpoints, sandbox.To(host, port))
-	}
-	return network, nil
+	forwarded, err := sandbox.ToEach(endpoints)
+	network.Endpoints = append(network.Endpoints, forwarded...)
+	return network, err
 }
 
 // grants returns the files that the run may access.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/explain"
+	"github.com/strata-platform/strata/operator/engine/layout"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/owners"
 	"github.com/strata-platform/strata/operator/engine/project"
@@ -49,6 +50,10 @@ type Engine struct {
 	// plans reach what other runs reach.
 	PlanEndpoints []string
 
+	// PlainPlans makes plans read secrets as they are, because a placeholder differs from what an unchanged program computes. It is for
+	// a platform whose secrets protect nothing, such as that of a rehearsal.
+	PlainPlans bool
+
 	// Cache is a folder that only [Engine.Prepare] writes. Runs can read it and cannot
 	// change it.
 	Cache string
@@ -64,10 +69,8 @@ type Engine struct {
 	owners owners.Registry
 }
 
-// Run runs one operation. When ctx ends, Run lets pulumi stop gracefully: pulumi
-// then saves the state and releases the lock. Errors after the preparation of the run
-// are of type [*Error].
-func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
+// run is [Engine.Run] for a stack whose passphrase was former before the one in Env; former is empty without a rotation.
+func (e *Engine) run(ctx context.Context, req Request, former string) (*Result, error) {
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
@@ -95,12 +98,12 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, fmt.Errorf("open folder of run: %w", err)
 	}
 	mask := newMask(req)
-	located, hidden, err := e.copyState(ctx, located, root, dir, &req)
+	located, hidden, err := e.copyState(ctx, located, root, dir, &req, former)
 	if err != nil {
 		_ = root.Close()
 		return nil, stateError(req, err)
 	}
-	env, err := e.environment(dir, located.Address, req)
+	env, err := layout.Given{Base: e.Env, Request: req.Env, Backend: located.Address, Kubeconfig: req.Kubeconfig != nil}.Environment(dir)
 	if err != nil {
 		_ = root.Close()
 		return nil, err
@@ -111,9 +114,10 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	defer r.close()
 	for _, step := range []func() error{
-		r.write,
+		func() error { return layout.Write(dir, req.Kubeconfig) },
 		func() error { return r.fetch(ctx) },
 		r.boundState,
+		func() error { r.usePassphrase(e, former); return nil },
 		func() error { return r.share(e.shared.Load()) },
 	} {
 		if err := step(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/operator/engine/layout"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/settings"
@@ -19,14 +20,14 @@ import (
 // fetch writes the project's files into the run's folder, and reads and checks the
 // project.
 func (r *run) fetch(ctx context.Context) error {
-	files := filepath.Join(r.dir, projectFolder)
+	files := filepath.Join(r.dir, layout.Project)
 	if err := os.Mkdir(files, 0o700); err != nil {
-		return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
+		return fmt.Errorf("make the run's folder %s: %w", layout.Project, err)
 	}
 	// The files may contain links, so the engine accesses them through a root.
 	root, err := os.OpenRoot(files)
 	if err != nil {
-		return fmt.Errorf("open the run's folder %s: %w", projectFolder, err)
+		return fmt.Errorf("open the run's folder %s: %w", layout.Project, err)
 	}
 	r.files = root
 	if r.Source == nil {
@@ -103,8 +104,8 @@ func (r *run) settings() settings.File {
 
 // encrypt writes the secret config into the stack's settings.
 func (r *run) encrypt(ctx context.Context) error {
-	if r.hidden != nil {
-		return r.settings().EncryptBy(ctx, r.hidden.Key, r.SecretConfig)
+	if r.hidden != nil && r.hidden.Key != nil {
+		return r.settings().EncryptBy(ctx, r.hidden.Key, HiddenValue, r.SecretConfig)
 	}
 	passphrase := environ.Variable(r.env, settings.PassphraseVariable)
 	if !settings.ByPassphrase(r.SecretsProvider) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/strata-platform/strata/operator/engine/layout"
 	"github.com/strata-platform/strata/operator/engine/plugins"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/environ"
@@ -33,7 +34,7 @@ func (r *run) share(dir *string) error {
 	if dir == nil || r.project.Language() != project.YAML {
 		return nil
 	}
-	if err := plugins.Link(*dir, filepath.Join(r.dir, homeFolder)); err != nil {
+	if err := plugins.Link(*dir, filepath.Join(r.dir, layout.Home)); err != nil {
 		return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
 	}
 	r.env = append(r.env, ignoreAmbient+"=true")
@@ -47,7 +48,7 @@ const ignoreAmbient = "PULUMI_IGNORE_AMBIENT_PLUGINS"
 // unshare undoes share. unshare is for a run that asks for a version of a plugin that
 // Prepare did not find on PATH. Pulumi then uses the plugin on PATH nevertheless.
 func (r *run) unshare() error {
-	if err := plugins.Unlink(r.root, homeFolder); err != nil {
+	if err := plugins.Unlink(r.root, layout.Home); err != nil {
 		return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
 	}
 	r.env = append(r.env, ignoreAmbient+"=false")

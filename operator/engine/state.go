@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
@@ -17,16 +18,26 @@ import (
 // HiddenValue replaces the secrets that a Plan does not see.
 const HiddenValue = redact.Placeholder
 
-// Hide returns what a plan sees in place of a secret value: HiddenValue, or "0" or "false" if the value is a number or a boolean.
-func Hide(value string) string { return redact.Value(value) }
+// Hide returns what a plan sees in place of a secret value: HiddenValue, or "0" or "false" if the value is a number or a boolean. With
+// PlainPlans, that is the value.
+func (e *Engine) Hide(value string) string {
+	if e.PlainPlans {
+		return value
+	}
+	return redact.Value(value)
+}
 
 // ByPassphrase reports whether a secrets provider is the passphrase of the environment.
 func ByPassphrase(provider string) bool { return settings.ByPassphrase(provider) }
 
-// copyState gives a drift check and a plan a copy of the stack's state in the run's folder, and returns the backend of the run. A plan
-// gets no secret: copyState replaces those in the copy and in the request.
-func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *os.Root, dir string, req *Request) (backend.Backend, *redact.Hidden, error) {
+// copyState gives a drift check and a plan a copy of the stack's state in the run's folder, and returns the backend of the run. Without
+// PlainPlans, it replaces the secrets in the copy and in the request of a plan. former is the former passphrase during a rotation.
+func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *os.Root, dir string, req *Request, former string) (backend.Backend, *redact.Hidden, error) {
 	state := backend.State{Backend: located, Parent: req.BackendFolder, Project: req.Project, Stack: req.Stack}
+	if former != "" && (req.Operation == Drift || req.Operation == Plan) {
+		req.Env = maps.Clone(req.Env)
+		req.Env[settings.PassphraseVariable] = e.passphrase(state, req.State, req.Env[settings.PassphraseVariable], former)
+	}
 	switch req.Operation {
 	case Drift:
 		located, err := state.Copy(root, dir)
@@ -40,7 +51,11 @@ func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *o
 		if err != nil {
 			return located, nil, fmt.Errorf("read the state: %w", err)
 		}
-		hidden, err := e.hider.Hide(ctx, state, content, root, dir, in, &e.crypters)
+		hide := e.hider.Hide
+		if e.PlainPlans && content != nil && req.State == nil {
+			hide = redact.Show
+		}
+		hidden, err := hide(ctx, state, content, root, dir, in, &e.crypters)
 		if err != nil {
 			return located, nil, err
 		}

@@ -10,7 +10,7 @@ import (
 // the objects whose deletion deletes such resources. The comment of each group says why its types are here.
 //
 // These types are left out on purpose. A user of a database, an account, a Secret or a ConfigMap has no content beyond its program. A
-// StatefulSet leaves its claims, and so its data, behind. A component holds nothing itself: its children are steps of their own.
+// StatefulSet leaves its claims, and so its data, behind, unless its persistentVolumeClaimRetentionPolicy says otherwise. A component holds nothing itself: its children are steps of their own.
 var holders = []string{
 	// Databases, and the instances with all their databases.
 	"gcp:sql/database:Database", "gcp:sql/databaseInstance:DatabaseInstance",
@@ -18,20 +18,29 @@ var holders = []string{
 	"gcp:bigquery/dataset:Dataset", "gcp:bigquery/table:Table",
 	"gcp:bigtable/instance:Instance", "gcp:bigtable/table:Table",
 	"gcp:firestore/database:Database",
+	"gcp:firebase/databaseInstance:DatabaseInstance", "gcp:healthcare/dataset:Dataset",
 	"gcp:spanner/database:Database", "gcp:spanner/instance:Instance",
 	// Caches: many programs keep more than copies in them.
 	"gcp:memcache/instance:Instance", "gcp:redis/cluster:Cluster", "gcp:redis/instance:Instance",
 	// Files. The content of a single object comes from its program.
 	"gcp:artifactregistry/repository:Repository", "gcp:filestore/instance:Instance",
+	"gcp:netapp/storagePool:StoragePool", "gcp:netapp/volume:Volume",
+	"gcp:securesourcemanager/repository:Repository", "gcp:sourcerepo/repository:Repository",
 	"gcp:storage/bucket:Bucket",
+	// Backups: what they keep may exist nowhere else.
+	"gcp:alloydb/backup:Backup", "gcp:filestore/backup:Backup", "gcp:filestore/snapshot:Snapshot",
 	// Disks. The first disk of a virtual machine goes with the machine.
 	"gcp:compute/disk:Disk", "gcp:compute/image:Image", "gcp:compute/instance:Instance", "gcp:compute/regionDisk:RegionDisk",
-	"gcp:compute/snapshot:Snapshot",
+	"gcp:compute/machineImage:MachineImage", "gcp:compute/snapshot:Snapshot",
+	"gcp:notebooks/instance:Instance", "gcp:workbench/instance:Instance",
 	"kubernetes:core/v1:PersistentVolume", "kubernetes:core/v1:PersistentVolumeClaim",
 	// Messages that nobody has read yet.
+	"gcp:managedkafka/cluster:Cluster", "gcp:managedkafka/topic:Topic",
 	"gcp:pubsub/subscription:Subscription", "gcp:pubsub/topic:Topic",
 	// Keys and secrets: without the key, nobody can read what it has encrypted.
-	"gcp:kms/cryptoKey:CryptoKey", "gcp:kms/keyRing:KeyRing", "gcp:secretmanager/secret:Secret",
+	"gcp:kms/cryptoKey:CryptoKey", "gcp:kms/cryptoKeyVersion:CryptoKeyVersion", "gcp:kms/keyRing:KeyRing", "gcp:secretmanager/secret:Secret",
+	// Google Cloud deletes everything in a project, and every object of a cluster, with it.
+	"gcp:container/cluster:Cluster", "gcp:organizations/project:Project",
 	// Kubernetes deletes every object in a namespace, and every object of a kind, with it.
 	"kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition", "kubernetes:core/v1:Namespace",
 	// The operator destroys the resources of a deleted Stack.

@@ -84,8 +84,9 @@ type Spec struct {
 	// run would do. It has neither Account nor Manifests, and a Commit only if the operator knows it.
 	Stack string `json:"stack,omitempty"`
 
-	// Manifests are the built Stacks and Programs of the commit, and the ConfigMaps that its Stacks refer to, as a stream of
-	// YAML documents of at most 900,000 bytes. They are empty for a commit without any, such as one that deletes the last Stack.
+	// Manifests are the built Stacks and Programs of the commit, the ConfigMaps that its Stacks refer to, and its orders of the
+	// catalogue, as a stream of YAML documents of at most 900,000 bytes. They are empty for a commit without any, such as one that
+	// deletes the last Stack.
 	Manifests string `json:"manifests"`
 }
 
@@ -116,11 +117,15 @@ type Status struct {
 	// Digest identifies the content of Stacks: sha256:HEX. It is empty until the Plan is Ready.
 	Digest string `json:"digest,omitempty"`
 
-	// Stacks are the Stacks that the commit changes, by their names.
+	// Stacks are the Stacks that the commit changes, by their names, and an entry for its [Orders] if they change.
 	Stacks []Stack `json:"stacks,omitempty"`
 }
 
-// Stack is the plan of one Stack.
+// Orders is the name of the entry about the team's orders of the catalogue. No Stack has this name, so no approval of the Plan covers a
+// Stack by this entry. The steps of the entry are changes of the orders themselves.
+const Orders = "orders of the catalogue"
+
+// Stack is the plan of one Stack, or of the [Orders] of the commit.
 type Stack struct {
 	Name string `json:"name"`
 
@@ -143,6 +148,9 @@ type Stack struct {
 
 	// Failed says that the Stack could not be planned.
 	Failed bool `json:"failed,omitempty"`
+
+	// Unseen says that the plan does not know what the commit does to the resources of the Stack: Message says why.
+	Unseen bool `json:"unseen,omitempty"`
 
 	// Changes counts the resources by what happens to them: create, update, replace, delete, same and so on.
 	Changes map[string]int `json:"changes,omitempty"`

@@ -16,6 +16,8 @@ func TestAStepLosesData(t *testing.T) {
 		"a deleted claim":               {"delete", "kubernetes:core/v1:PersistentVolumeClaim", true},
 		"a deleted namespace":           {"delete", "kubernetes:core/v1:Namespace", true},
 		"a deleted order":               {"delete", "kubernetes:catalogue.strata.dev/v1:Database", true},
+		"a deleted cluster":             {"delete", "gcp:container/cluster:Cluster", true},
+		"a deleted backup":              {"delete", "gcp:alloydb/backup:Backup", true},
 		"a changed database":            {"update", "gcp:sql/database:Database", false},
 		"a new database":                {"create", "gcp:sql/database:Database", false},
 		"a deleted user":                {"delete", "gcp:sql/user:User", false},

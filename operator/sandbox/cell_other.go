@@ -22,6 +22,9 @@ func Supported() error { return Check() }
 // checkLandlock returns an error that says why Landlock cannot confine commands.
 func checkLandlock() error { return errors.New("only Linux confines commands") }
 
+// Enter does nothing, because only Linux confines commands.
+func Enter() (code int, ran bool, err error) { return 0, false, nil }
+
 // UserNamespace does nothing, because only Linux confines commands.
 func UserNamespace(*syscall.SysProcAttr) {}
 

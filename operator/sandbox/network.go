@@ -25,6 +25,30 @@ func To(host, port string) Endpoint {
 	return Endpoint{Address: net.JoinHostPort(nameAddress, port), Name: host}
 }
 
+// ToEach returns the endpoints of To for addresses (HOST:PORT). Each host name has an address of its own in the command's
+// network, because many servers listen at the same port.
+func ToEach(addresses []string) ([]Endpoint, error) {
+	var endpoints []Endpoint
+	names := map[string]int{}
+	for _, each := range addresses {
+		host, port, err := net.SplitHostPort(each)
+		if err != nil {
+			return nil, fmt.Errorf("endpoint of commands: %w", err)
+		}
+		endpoint := To(host, port)
+		if endpoint.Name != "" {
+			number, known := names[host]
+			if !known {
+				number = len(names) + 1
+				names[host] = number
+			}
+			endpoint.Address = net.JoinHostPort(fmt.Sprintf("127.1.%d.%d", number/256, number%256), port)
+		}
+		endpoints = append(endpoints, endpoint)
+	}
+	return endpoints, nil
+}
+
 // nameAddress is the address to which the names of endpoints resolve. Programs listen
 // on 127.0.0.1, so it is another address.
 const nameAddress = "127.0.0.2"

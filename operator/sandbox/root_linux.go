@@ -52,7 +52,10 @@ func enterRoot(grants []Grant, program, hosts string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m"); err != nil {
+	// No file of the new root itself is executed. Container-Optimized OS, whose nodes run pods on GKE, refuses other new mounts in a
+	// user namespace (its kernel's security/chromiumos/lsm.c, chromiumos_security_sb_mount).
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("tmpfs", stage, "tmpfs", flags, "mode=755,size=1m"); err != nil {
 		return fmt.Errorf("mount the new root: %w", err)
 	}
 	for _, path := range slices.Sorted(maps.Keys(v.mounts)) {

@@ -254,3 +254,25 @@ func TestAWaitEndsWithTheResult(t *testing.T) {
 		})
 	}
 }
+
+// TestAWaitIsAboutWhatTheApprovalCovers waits for a Plan of a branch that also changes a Stack which needs no approval, and an order.
+func TestAWaitIsAboutWhatTheApprovalCovers(t *testing.T) {
+	long.Test(t)
+	cluster := planstest.Start(t)
+	dba := client(t, cluster.Approver)
+	status := ready("1", "shop", loss)
+	status.Stacks = append(status.Stacks, plan.Stack{Name: "other", Steps: []plan.Step{update}}, plan.Stack{Name: plan.Orders})
+	applied := v1.StackStatus{Approval: &v1.StackApproval{Plan: "x", Digest: digest("1"), By: "dba", Time: metav1.Now()}}
+	applied.MarkReady("applied")
+	cluster.Stack(t, "shop", applied)
+	p := cluster.Plan(t, "x", ofBranch, status)
+	before, err := dba.Before(t.Context(), p, approvals.State{})
+	if err != nil || len(before) != 1 {
+		t.Fatalf("the wait looks at %v, %v", before, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := dba.Wait(ctx, p, before, func(string) {}); err != nil {
+		t.Errorf("the wait ends with %v", err)
+	}
+}

@@ -26,6 +26,9 @@ type Before map[string]string
 func (c *Client) Before(ctx context.Context, p *plan.Plan, given State) (Before, error) {
 	seen := Before{}
 	for _, each := range p.Status.Stacks {
+		if !covered(p, each) {
+			continue
+		}
 		stack, err := c.stack(ctx, p.Namespace, each.Name)
 		if err != nil {
 			return nil, err
@@ -42,6 +45,9 @@ func (c *Client) Before(ctx context.Context, p *plan.Plan, given State) (Before,
 // error with the reason if the operator does not apply one, or with the cause of the end of ctx.
 func (c *Client) Wait(ctx context.Context, p *plan.Plan, before Before, say func(state string)) error {
 	for _, each := range p.Status.Stacks {
+		if !covered(p, each) {
+			continue
+		}
 		last := ""
 		err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 			stack, err := c.stack(ctx, p.Namespace, each.Name)
@@ -69,6 +75,10 @@ func (c *Client) Wait(ctx context.Context, p *plan.Plan, before Before, say func
 	}
 	return nil
 }
+
+// covered reports whether an approval of a Plan is about one of its entries. A branch may also change Stacks that need no approval, and
+// orders, whose Stacks belong to the platform.
+func covered(p *plan.Plan, entry plan.Stack) bool { return p.Spec.Stack != "" || entry.Approval != "" }
 
 // stack returns a Stack, or nil if it does not exist.
 func (c *Client) stack(ctx context.Context, namespace, name string) (*v1.Stack, error) {

@@ -70,7 +70,7 @@ func lossesMarkdown(p *plan.Plan, most int) []string {
 	lines := []string{"> [!CAUTION]", fmt.Sprintf("> **Data loss: %d resources with data are deleted or replaced.**", len(all)), ">"}
 	size := 0
 	for i, each := range all {
-		line := fmt.Sprintf("> - Stack %s **%s** %s (%s)", code(each.stack, mostName), each.verb(), code(each.Name, mostName), code(each.Type, mostType))
+		line := fmt.Sprintf("> - %s **%s** %s (%s)", subject(each.stack, code), each.verb(), code(each.Name, mostName), code(each.Type, mostType))
 		if size += len(line) + 1; size > most {
 			lines = append(lines, fmt.Sprintf("> - **and %d more that lose data and do not fit into a comment**: `strata plan show` prints them", len(all)-i))
 			break
@@ -90,7 +90,7 @@ func summary(stacks []plan.Stack) []string {
 	for _, stack := range stacks {
 		row := []string{code(stack.Name, mostName)}
 		for _, each := range counted {
-			if stack.Failed {
+			if stack.Failed || stack.Unseen {
 				row = append(row, "?")
 			} else {
 				row = append(row, strconv.Itoa(stack.Changes[each.op]))
@@ -117,8 +117,8 @@ func details(p *plan.Plan, lines []string, most int) []string {
 			}
 			if size > most {
 				// An empty line ends a table.
-				return append(lines, "", fmt.Sprintf("The rest of Stack %s and %d more Stacks, with %d changes of resources, do not fit into a comment: `strata plan show` prints them.",
-					code(stack.Name, mostName), len(p.Status.Stacks)-i-1, left), "")
+				return append(lines, "", fmt.Sprintf("The rest of %s and %d more Stacks, with %d changes of resources, do not fit into a comment: `strata plan show` prints them.",
+					heading(stack.Name, code), len(p.Status.Stacks)-i-1, left), "")
 			}
 			lines, left = append(lines, part.lines...), left-part.steps
 		}
@@ -138,7 +138,7 @@ func stackMarkdown(stack plan.Stack) []part {
 	if len(stack.Steps) == 0 && len(said) == 0 {
 		return nil
 	}
-	head := part{lines: []string{"#### Stack " + code(stack.Name, mostName), ""}}
+	head := part{lines: []string{"#### " + heading(stack.Name, code), ""}}
 	if len(stack.Steps) > 0 {
 		head.lines = append(head.lines, "| | resource | type | field | before | after |", "|---|---|---|---|---|---|")
 	}

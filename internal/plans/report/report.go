@@ -93,6 +93,22 @@ type loss struct {
 	plan.Step
 }
 
+// subject says who does what a step of an entry says.
+func subject(entry string, text func(string, int) string) string {
+	if entry == plan.Orders {
+		return "the commit"
+	}
+	return "Stack " + text(entry, mostName)
+}
+
+// heading returns the heading of an entry.
+func heading(entry string, text func(string, int) string) string {
+	if entry == plan.Orders {
+		return "Orders of the catalogue"
+	}
+	return "Stack " + text(entry, mostName)
+}
+
 // verb says what the step does to its resource.
 func (l loss) verb() string {
 	if l.Op == "replace" {
@@ -132,7 +148,7 @@ func notes(stack plan.Stack, text func(string, int) string) (all []string) {
 		all = append(all, fmt.Sprintf("Other resources that change: %d.", stack.More))
 	}
 	if stack.Uncompared > 0 {
-		all = append(all, fmt.Sprintf("Secret values that were not compared, because a plan sees no secrets: %d.", stack.Uncompared))
+		all = append(all, fmt.Sprintf("Secret values that were not compared, because a plan shows no secrets: %d.", stack.Uncompared))
 	}
 	return all
 }
@@ -176,13 +192,22 @@ func Brief(p *plan.Plan) string {
 			failed++
 		}
 	}
+	unseen := 0
+	for _, stack := range p.Status.Stacks {
+		if stack.Unseen {
+			unseen++
+		}
+	}
 	switch {
 	case failed > 0:
 		parts = append(parts, fmt.Sprintf("%d failed", failed))
 	case p.Status.Phase == plan.Failed:
 		parts = append(parts, "failed")
-	case len(parts) == 0:
+	case len(parts) == 0 && unseen == 0:
 		parts = []string{"no changes"}
+	}
+	if unseen > 0 {
+		parts = append(parts, fmt.Sprintf("%d not planned", unseen))
 	}
 	if len(losses(p)) > 0 {
 		parts = append(parts, "loses data")

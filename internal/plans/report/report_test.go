@@ -67,6 +67,28 @@ func TestAReportShowsLossesFirst(t *testing.T) {
 	}
 }
 
+// TestDeletedOrdersAreTold reports a commit that deletes an order, and whose only Stack has no changes.
+func TestDeletedOrdersAreTold(t *testing.T) {
+	p := planned(plan.Status{Phase: plan.Ready, Stacks: []plan.Stack{{
+		Name: plan.Orders, Message: "their Stacks belong to the platform", Changes: map[string]int{"delete": 1},
+		Steps: []plan.Step{{Op: "delete", Name: "shop", Type: "kubernetes:catalogue.strata.dev/v1:Database", LosesData: true}},
+	}}})
+	text, markdown := strings.Join(report.Text(on(p)), "\n"), report.Markdown(on(p))
+	for _, want := range []string{
+		"DATA LOSS: the commit deletes shop (kubernetes:catalogue.strata.dev/v1:Database)\n", "\nOrders of the catalogue: 1 delete\n",
+		"\n  Note: their Stacks belong to the platform",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in the text\n%s", want, text)
+		}
+	}
+	for _, want := range []string{"> - the commit **deletes** `shop` (`kubernetes:catalogue.strata.dev/v1:Database`)\n", "#### Orders of the catalogue\n"} {
+		if !strings.Contains(markdown, want) {
+			t.Errorf("there is no %q in the Markdown\n%s", want, markdown)
+		}
+	}
+}
+
 func TestTheStateOfAPlanIsTold(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status plan.Status

@@ -21,7 +21,7 @@ func Text(s Subject) []string {
 			lines = append(lines, fmt.Sprintf("DATA LOSS: %d more resources with data", len(all)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("DATA LOSS: Stack %s %s %s (%s)", line(each.stack, mostName), each.verb(), line(each.Name, mostName), line(each.Type, mostType)))
+		lines = append(lines, fmt.Sprintf("DATA LOSS: %s %s %s (%s)", subject(each.stack, line), each.verb(), line(each.Name, mostName), line(each.Type, mostType)))
 	}
 	if text := s.consent(line); text != "" {
 		lines = append(lines, text)
@@ -34,13 +34,14 @@ func Text(s Subject) []string {
 		lines = append(lines, words)
 	}
 	for _, stack := range p.Status.Stacks {
-		lines = append(lines, textOf(stack)...)
+		lines = append(append(lines, ""), Resources(heading(stack.Name, line), stack)...)
 	}
 	return lines
 }
 
-// textOf returns the lines of a Stack.
-func textOf(stack plan.Stack) []string {
+// Resources returns the changes of the resources of a Stack, or of something else, as lines for a terminal below a title. The title is
+// already escaped; the other lines are escaped here.
+func Resources(title string, stack plan.Stack) []string {
 	line := terminal.Line
 	var counts []string
 	for _, each := range counted {
@@ -51,10 +52,13 @@ func textOf(stack plan.Stack) []string {
 	if len(counts) == 0 {
 		counts = []string{"no resources"}
 	}
+	if stack.Unseen {
+		counts = []string{"not planned"}
+	}
 	if stack.Failed {
 		counts = []string{"failed"}
 	}
-	lines := []string{"", fmt.Sprintf("Stack %s: %s", line(stack.Name, mostName), strings.Join(counts, ", "))}
+	lines := []string{fmt.Sprintf("%s: %s", title, strings.Join(counts, ", "))}
 	for _, step := range steps(stack) {
 		sign := signs[step.Op]
 		if sign == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,13 +132,18 @@ func answers(given []*approval.Approval) string {
 	return strings.Join(all, " ")
 }
 
+// destroyWithin is how long after an Approval of its destruction a Stack may be deleted. An Approval of an interrupted `strata down` outlives
+// it, and must not cover a commit that deletes the Stack on another day.
+const destroyWithin = time.Hour
+
 // destroyer returns the Approval of the destruction of exactly this Stack, or nil. It covers the destroy of the deleted Stack only.
 func (p *Pass) destroyer(given []*approval.Approval) *approval.Approval {
 	if p.Request.Operation != engine.Destroy || p.Stack.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	for _, each := range given {
-		if slices.Contains(each.Spec.Destroy, approval.Stack{Name: p.Stack.Name, UID: p.Stack.UID}) {
+		named := slices.Contains(each.Spec.Destroy, approval.Stack{Name: p.Stack.Name, UID: p.Stack.UID})
+		if named && p.Stack.DeletionTimestamp.Sub(each.CreationTimestamp.Time) <= destroyWithin {
 			return each
 		}
 	}

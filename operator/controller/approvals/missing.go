@@ -18,7 +18,9 @@ func Missing(approved, now plan.Stack, needed []plan.Step, unseen int) string {
 		return "the Plan could not plan the Stack"
 	case approved.Removed != now.Removed:
 		return "the Plan is about another operation"
-	case approved.Content == "" || approved.Content != now.Content:
+	case approved.Content == "":
+		return "the program comes from a repository or an artifact, so only the Plan of the update itself covers it"
+	case approved.Content != now.Content:
 		return "the program, the config or the options have changed since"
 	case approved.State != now.State:
 		return "the Stack's resources have changed since"

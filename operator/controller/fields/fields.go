@@ -23,14 +23,18 @@ const (
 	WorkspacePath = "spec.workspaceTemplate.spec."
 )
 
-// Validate rejects a spec that this operator cannot apply in full. The error is a [*stall.Error] that names the field.
-func Validate(spec *v1.StackSpec) error {
+// Validate rejects a Stack that this operator cannot apply in full, whatever else exists. The error is a [*stall.Error] that names the
+// field.
+func Validate(stack *v1.Stack) error {
 	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate, checkEnv, checkLabels} {
-		if err := check(spec); err != nil {
+		if err := check(&stack.Spec); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := checkReferences(stack); err != nil {
+		return err
+	}
+	return CheckPrerequisites(stack)
 }
 
 func checkUnsupported(spec *v1.StackSpec) error {

@@ -45,7 +45,7 @@ func TestValidateRejectsWhatTheOperatorCannotApply(t *testing.T) {
 		"a reserved variable of the template":     {program + "workspaceTemplate: {spec: {env: [{name: KUBECONFIG, value: x}]}}", []string{"spec.workspaceTemplate.spec.env.KUBECONFIG", "is reserved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Validate(spec(t, tc.spec))
+			err := Validate(&v1.Stack{Spec: *spec(t, tc.spec)})
 			if !errors.As(err, new(*stall.Error)) {
 				t.Fatalf("the error is %v, want a *stall.Error", err)
 			}
@@ -64,7 +64,7 @@ func TestValidateAcceptsWhatTheOperatorApplies(t *testing.T) {
 		"stack: dev\nprojectRepo: https://example.com/repo\nbranch: main\nrepoDir: infra",
 		"stack: dev\nprogramRef: {name: shop}\nexpectNoRefreshChanges: true\nrefresh: true\nupdateTemplate: {spec: {type: refresh, stackName: dev}}",
 	} {
-		if err := Validate(spec(t, text)); err != nil {
+		if err := Validate(&v1.Stack{Spec: *spec(t, text)}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -3,16 +3,15 @@ package inputs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/strata-platform/strata/handoff/keys"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/fields"
-	"github.com/strata-platform/strata/operator/controller/stall"
 )
 
 // env sets the environment in the order of a pod's, in which later entries win: first
@@ -77,24 +76,24 @@ func (r *Resolver) copySecret(env map[string]string, path, prefix string, secret
 // templateEnvFrom sets the variables of whole objects from the workspace template. An optional object that is missing sets none.
 func (r *Resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
 	for i, from := range fields.Workspace(spec).EnvFrom {
-		path := fmt.Sprintf("%senvFrom[%d]", fields.WorkspacePath, i)
+		path := fields.EnvFromPath(i)
+		if err := fields.CheckEnvFrom(path, from); err != nil {
+			return err
+		}
 		var err error
 		var optional *bool
-		switch {
-		case from.ConfigMapRef != nil:
+		if from.ConfigMapRef != nil {
 			var configMap *corev1.ConfigMap
 			optional = from.ConfigMapRef.Optional
 			if configMap, err = r.configMap(ctx, path, from.ConfigMapRef.Name); err == nil {
 				err = copyAll(env, path, from.Prefix, configMap.Data)
 			}
-		case from.SecretRef != nil:
+		} else {
 			var secret *corev1.Secret
 			optional = from.SecretRef.Optional
 			if secret, err = r.Secret(ctx, path, from.SecretRef.Name); err == nil {
 				err = r.copySecret(env, path, from.Prefix, secret)
 			}
-		default:
-			return stall.Invalid("%s: set configMapRef or secretRef", path)
 		}
 		if err = unlessOptional(err, optional); err != nil {
 			return err
@@ -112,6 +111,18 @@ func unlessOptional(err error, optional *bool) error {
 	return err
 }
 
+// former sets the variable of the former passphrase, which the platform adds to a team's context while it rotates the passphrase.
+func (r *Resolver) former(env map[string]string, name string) {
+	secret := r.secrets[name]
+	if secret == nil { // The reference names the Secret, and has the type of a literal.
+		return
+	}
+	if value := string(secret.Data[keys.FormerPassphrase]); value != "" {
+		r.Use(value)
+		env[keys.FormerPassphrase] = value
+	}
+}
+
 func (r *Resolver) singleEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
 	if spec.AccessTokenSecret != "" {
 		token, err := r.secretKey(ctx, "spec.accessTokenSecret", spec.AccessTokenSecret, "accessToken")
@@ -126,6 +137,9 @@ func (r *Resolver) singleEnv(ctx context.Context, spec *v1.StackSpec, env map[st
 			return err
 		}
 		env[name] = value
+		if ref := spec.EnvRefs[name].Secret; name == keys.Passphrase && ref != nil && ref.Name == keys.TenantName {
+			r.former(env, ref.Name)
+		}
 	}
 	return nil
 }
@@ -140,6 +154,9 @@ func (r *Resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[
 			env[variable.Name] = expand(variable.Value, env)
 			continue
 		}
+		if err := fields.CheckValueFrom(path, *from); err != nil {
+			return err
+		}
 		var value string
 		var err error
 		var optional *bool
@@ -150,10 +167,8 @@ func (r *Resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[
 		case from.ConfigMapKeyRef != nil:
 			optional = from.ConfigMapKeyRef.Optional
 			value, err = r.configMapKey(ctx, path, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key)
-		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
-			value = r.namespace
 		default:
-			return stall.Invalid("%s: programs run without a pod: use secretKeyRef, configMapKeyRef or a value", path)
+			value = r.namespace // CheckValueFrom permits no other field of a pod.
 		}
 		if err = unlessOptional(err, optional); err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/fields"
 	"github.com/strata-platform/strata/operator/controller/stall"
 )
 
@@ -144,23 +144,15 @@ func (r *Resolver) secretConfig(ctx context.Context, spec *v1.StackSpec, in *Inp
 	return nil
 }
 
-// Value resolves the reference in the field path. Value rejects references to the
-// operator's environment, the operator's files or another namespace.
+// Value resolves the reference in the field path, unless [fields.CheckReference] rejects it.
 func (r *Resolver) Value(ctx context.Context, path string, ref v1.ResourceRef) (string, error) {
-	switch {
-	case ref.Type == v1.ResourceSelectorLiteral && ref.Literal != nil:
-		return ref.Literal.Value, nil
-	case ref.Type == v1.ResourceSelectorSecret && ref.Secret != nil:
-		if ref.Secret.Namespace != "" && ref.Secret.Namespace != r.namespace {
-			return "", stall.Invalid("%s: Secret %s/%s is in another namespace: use a Secret in the namespace of the Stack", path, ref.Secret.Namespace, ref.Secret.Name)
-		}
-		return r.secretKey(ctx, path, ref.Secret.Name, ref.Secret.Key)
-	case ref.Type == v1.ResourceSelectorLiteral, ref.Type == v1.ResourceSelectorSecret:
-		return "", stall.Invalid("%s: type %s needs the field %s", path, ref.Type, strings.ToLower(string(ref.Type)))
-	case ref.Type == v1.ResourceSelectorEnv, ref.Type == v1.ResourceSelectorFS:
-		return "", stall.Invalid("%s: type %s would read the environment or the files of the operator: use Secret or Literal", path, ref.Type)
+	if err := fields.CheckReference(path, ref, r.namespace); err != nil {
+		return "", err
 	}
-	return "", stall.Invalid("%s: type %q is unknown: use Secret or Literal", path, ref.Type)
+	if ref.Type == v1.ResourceSelectorLiteral {
+		return ref.Literal.Value, nil
+	}
+	return r.secretKey(ctx, path, ref.Secret.Name, ref.Secret.Key)
 }
 
 func (r *Resolver) secretKey(ctx context.Context, path, name, key string) (string, error) {

@@ -71,10 +71,13 @@ func eventOf(p *plan.Plan, policy *tenant.Policy) event {
 // they split it where the class of its characters changes, join the parts by spaces, and write them in lower case. So
 // "LosesDataOf1:Creates2" becomes "loses data of 1 : creates 2". It has no text of the team.
 func result(status *plan.Status, demand string) (severity, reason string) {
-	failed, lost, changes := 0, 0, map[string]int{}
+	failed, lost, unseen, changes := 0, 0, 0, map[string]int{}
 	for _, stack := range status.Stacks {
 		if stack.Failed {
 			failed++
+		}
+		if stack.Unseen {
+			unseen++
 		}
 		for op, n := range stack.Changes {
 			changes[op] += n
@@ -97,16 +100,20 @@ func result(status *plan.Status, demand string) (severity, reason string) {
 			fmt.Fprintf(&counts, "%s%d", of.verb, min(n, mostCount))
 		}
 	}
+	rest := ""
+	if unseen > 0 {
+		rest = fmt.Sprintf("-%dStacksNotPlanned", min(unseen, mostCount))
+	}
 	waits := demand == approval.Always && counts.Len() > 0 || demand != approval.Never && lost > 0
 	switch {
 	case counts.Len() == 0 && lost == 0:
-		return info, "ChangesNothing"
+		return info, "ChangesNothing" + rest
 	case lost > 0 && waits:
-		return info, fmt.Sprintf("LosesDataOf%dAndNeedsApproval:%s", min(lost, mostCount), &counts)
+		return info, fmt.Sprintf("LosesDataOf%dAndNeedsApproval:%s%s", min(lost, mostCount), &counts, rest)
 	case lost > 0:
-		return info, fmt.Sprintf("LosesDataOf%d:%s", min(lost, mostCount), &counts)
+		return info, fmt.Sprintf("LosesDataOf%d:%s%s", min(lost, mostCount), &counts, rest)
 	case waits:
-		return info, "NeedsApproval:" + counts.String()
+		return info, "NeedsApproval:" + counts.String() + rest
 	}
-	return info, counts.String()
+	return info, counts.String() + rest
 }

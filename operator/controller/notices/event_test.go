@@ -33,8 +33,10 @@ func TestTheReasonSaysWhatAReaderMustKnow(t *testing.T) {
 		"a Stack that failed": {
 			plan.Status{Phase: plan.Failed, Stacks: []plan.Stack{{Name: "canary", Failed: true, Message: "canary"}, {Name: "b"}}}, "", failure, "PlanFailedFor1Of2Stacks",
 		},
+		"a Stack that the plan does not see": {plan.Status{Phase: plan.Ready, Stacks: append(of(nil), plan.Stack{Name: "c", Unseen: true})}, "", info, "ChangesNothing-1StacksNotPlanned"},
 		"the longest": {
-			plan.Status{Phase: plan.Ready, Stacks: of(many, lost)}, "", info, "LosesDataOf1AndNeedsApproval:Creates99999Updates99999Replaces99999Deletes99999",
+			plan.Status{Phase: plan.Ready, Stacks: append(of(many, lost), plan.Stack{Name: "c", Unseen: true})}, "", info,
+			"LosesDataOf1AndNeedsApproval:Creates99999Updates99999Replaces99999Deletes99999-1StacksNotPlanned",
 		},
 	} {
 		severity, reason := result(&test.status, test.demand)

@@ -27,7 +27,7 @@ func (s *search) gitProgram(ctx context.Context) (*Program, error) {
 	repository := source.Git{URL: git.ProjectRepo, Branch: git.Branch, Commit: git.Commit, Shallow: git.Shallow, Auth: auth}
 	ask := func(ctx context.Context) (source.Git, error) { return s.resolveGit(ctx, repository, app) }
 	var found *lookup.Finding
-	if git.Commit != "" && app == nil {
+	if git.Commit != "" && app == nil || s.lookups == nil {
 		// A fixed commit needs no server.
 		found = &lookup.Finding{}
 		found.Git, found.Err = ask(ctx)

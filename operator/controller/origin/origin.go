@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -56,7 +55,8 @@ type Finder struct {
 }
 
 // NewFinder returns a Finder. reader reads from the API server. lookups query the Git servers; the end of a lookup wakes the
-// Stack. git runs in folders, because these folders hold credentials that a clean-up must remove.
+// Stack. Without lookups, Find itself waits for the Git servers. git runs in folders, because these folders hold credentials that a
+// clean-up must remove.
 func NewFinder(reader client.Reader, lookups *lookup.Lookups, folders *workdir.Folders) *Finder {
 	return &Finder{reader: reader, lookups: lookups, folders: folders}
 }
@@ -77,7 +77,7 @@ type search struct {
 func (f *Finder) Find(ctx context.Context, stack *v1.Stack, refs *inputs.Resolver, waits bool) (*Program, error) {
 	s := &search{Finder: f, stack: stack, refs: refs, waits: waits}
 	spec := &stack.Spec
-	if spec.ProjectRepo == "" {
+	if spec.ProjectRepo == "" && f.lookups != nil {
 		f.lookups.Forget(client.ObjectKeyFromObject(stack))
 	}
 	switch {
@@ -115,11 +115,10 @@ func (s *search) inlineProgram(ctx context.Context, name string) (*Program, erro
 func (s *search) fluxProgram(ctx context.Context, from *v1.FluxSource) (*Program, error) {
 	const field = "spec.fluxSource"
 	ref := from.SourceRef
-	version, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil || version.Group == "" || ref.Kind == "" || ref.Name == "" {
-		return nil, stall.Invalid("%s.sourceRef: give apiVersion, kind and name of a Flux source, for example %s", field, exampleSource)
+	kind, err := fields.FluxKind(from)
+	if err != nil {
+		return nil, err
 	}
-	kind := version.WithKind(ref.Kind)
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	s.refs.Depend(dependents.On(resource, s.stack.Namespace, ref.Name))
 
@@ -153,8 +152,6 @@ func (s *search) fluxProgram(ctx context.Context, from *v1.FluxSource) (*Program
 		Path:     folder(from.Dir),
 	}, nil
 }
-
-const exampleSource = "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: app}"
 
 // notReady returns the message of an object's Ready condition if the object is not
 // ready.

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +19,8 @@ import (
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/identity"
 	"github.com/strata-platform/strata/operator/controller/planned"
+	"github.com/strata-platform/strata/operator/controller/plans/commit"
+	"github.com/strata-platform/strata/operator/controller/plans/ordered"
 	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/plan"
 )
@@ -55,7 +59,7 @@ func (r *reconciler) begin(ctx context.Context, w *work, p *plan.Plan) (failure 
 	case !slices.Contains(policy.Accounts, p.Spec.Account):
 		return fmt.Sprintf("spec.account %q is no account of team %s", p.Spec.Account, policy.Team), nil
 	}
-	c, err := parse(p.Spec.Manifests, p.Namespace)
+	c, err := commit.Parse(p.Spec.Manifests, p.Namespace)
 	if err != nil {
 		return err.Error(), nil
 	}
@@ -70,11 +74,11 @@ func (r *reconciler) begin(ctx context.Context, w *work, p *plan.Plan) (failure 
 	if err != nil {
 		return "", fmt.Errorf("connect to the cluster as %s: %w", p.Spec.Account, err)
 	}
-	a := &admission{reconciler: r, as: as, commit: c, plan: p, changed: map[string]map[string]bool{}, refused: map[string]map[string]string{}}
+	a := &admission{reconciler: r, as: as, commit: c, plan: p, team: policy.Team, changed: map[string]map[string]bool{}, refused: map[string]map[string]string{}}
 	if err := a.admit(ctx); err != nil {
 		return "", err
 	}
-	w.configMaps = c.objects[configMapKind]
+	w.configMaps = c.Objects[commit.ConfigMapKind]
 	return "", a.find(ctx, w)
 }
 
@@ -82,23 +86,32 @@ func (r *reconciler) begin(ctx context.Context, w *work, p *plan.Plan) (failure 
 type admission struct {
 	*reconciler
 	as     client.Client
-	commit *commit
+	commit *commit.Commit
 	plan   *plan.Plan
+	team   string
 
 	// changed holds the objects that are new or that the commit changes, and refused the API server's words for those that it refuses,
 	// by kind and name. live holds the Stacks that exist.
 	changed map[string]map[string]bool
 	refused map[string]map[string]string
 	live    map[string]*v1.Stack
+
+	// orders are the changes of the commit to orders of the catalogue.
+	orders ordered.Changes
 }
 
 // admit replaces each object of the commit by what the API server would make of it.
 func (a *admission) admit(ctx context.Context) error {
-	for _, object := range a.commit.order {
+	for _, object := range a.commit.Order {
 		kind, name := object.GetKind(), object.GetName()
 		live := &unstructured.Unstructured{}
 		live.SetGroupVersionKind(object.GroupVersionKind())
+		order := ordered.Is(object.GroupVersionKind())
 		err := a.Client.Get(ctx, client.ObjectKeyFromObject(object), live)
+		if order && meta.IsNoMatchError(err) {
+			a.orders.Fail(fmt.Sprintf("the platform offers no %s, which the order %s needs", kind, name))
+			continue
+		}
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("read %s %s: %w", kind, name, err)
 		}
@@ -109,14 +122,24 @@ func (a *admission) admit(ctx context.Context) error {
 		switch {
 		case transient(err):
 			return fmt.Errorf("apply %s %s in a dry run: %w", kind, name, err)
+		case err != nil && order:
+			a.orders.Fail(fmt.Sprintf("the API server would refuse %s %s: %v", kind, name, err))
+			continue
 		case err != nil:
 			set(a.refused, kind, name, fmt.Sprintf("%s %s: %v", kind, name, err))
+			continue
+		}
+		if order {
+			if !exists {
+				live = nil
+			}
+			a.orders.Apply(live, applied)
 			continue
 		}
 		if !exists || differs(live, applied) {
 			set(a.changed, kind, name, true)
 		}
-		a.commit.objects[kind][name] = applied
+		a.commit.Objects[kind][name] = applied
 	}
 	return nil
 }
@@ -131,7 +154,7 @@ func set[T any](in map[string]map[string]T, kind, name string, value T) {
 // differs reports whether a dry run has changed the content of an object. The API server counts the changes of a Stack or a Program, but
 // not those of a ConfigMap.
 func differs(live, applied *unstructured.Unstructured) bool {
-	if applied.GetKind() != configMapKind {
+	if applied.GetKind() != commit.ConfigMapKind {
 		return live.GetGeneration() != applied.GetGeneration()
 	}
 	return !equality.Semantic.DeepEqual(live.Object["data"], applied.Object["data"]) ||
@@ -154,7 +177,7 @@ func transient(err error) bool {
 // find fills in the targets of the work: the Stacks that the commit changes or deletes, by their names.
 func (a *admission) find(ctx context.Context, w *work) error {
 	// An earlier attempt may have failed halfway.
-	w.targets, w.note, w.refused = nil, "", false
+	w.targets, w.planned, w.note, w.refused = nil, nil, "", false
 	var live v1.StackList
 	if err := a.Client.List(ctx, &live, client.InNamespace(a.plan.Namespace)); err != nil {
 		return fmt.Errorf("list the Stacks: %w", err)
@@ -163,7 +186,7 @@ func (a *admission) find(ctx context.Context, w *work) error {
 	for i := range live.Items {
 		a.live[live.Items[i].Name] = &live.Items[i]
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.commit.objects[stackKind])) {
+	for _, name := range slices.Sorted(maps.Keys(a.commit.Objects[commit.StackKind])) {
 		t, err := a.target(ctx, w, name)
 		if err != nil {
 			return err
@@ -172,12 +195,16 @@ func (a *admission) find(ctx context.Context, w *work) error {
 			w.targets = append(w.targets, t)
 		}
 	}
+	slices.SortStableFunc(w.targets, func(a, b *target) int { return cmp.Compare(a.turn(), b.turn()) })
+	if err := a.findOrders(ctx, w); err != nil {
+		return err
+	}
 	removed := a.removed()
-	w.targets = append(w.targets, removed[:min(len(removed), mostStacks)]...)
-	if more := len(removed) - mostStacks; more > 0 {
+	w.targets = append(w.targets, removed[:min(len(removed), commit.MostStacks)]...)
+	if more := len(removed) - commit.MostStacks; more > 0 {
 		w.note = fmt.Sprintf("the commit deletes %d more Stacks", more)
 	}
-	for _, kind := range []string{programKind, configMapKind} {
+	for _, kind := range []string{commit.ProgramKind, commit.ConfigMapKind} {
 		for _, name := range slices.Sorted(maps.Keys(a.refused[kind])) {
 			if w.refused = true; w.note == "" {
 				w.note = "the API server would refuse " + a.refused[kind][name]
@@ -185,27 +212,6 @@ func (a *admission) find(ctx context.Context, w *work) error {
 		}
 	}
 	return nil
-}
-
-// removed returns the Stacks that Flux would delete.
-func (a *admission) removed() []*target {
-	var targets []*target
-	for _, name := range slices.Sorted(maps.Keys(a.live)) {
-		stack := a.live[name]
-		if a.plan.Spec.Sync == "" || a.commit.objects[stackKind][name] != nil || stack.Labels[syncLabel] != a.plan.Spec.Sync ||
-			stack.Labels[syncNamespaceLabel] != a.plan.Namespace || stack.Annotations[pruneAnnotation] == "disabled" {
-			continue
-		}
-		t := &target{stack: stack, live: stack, removed: true}
-		switch {
-		case stack.Status.ProjectInfo == nil:
-			t.message = "the Stack has no resources"
-		case !stack.Spec.DestroyOnFinalize:
-			t.message = "the resources stay, because spec.destroyOnFinalize is false"
-		}
-		targets = append(targets, t)
-	}
-	return targets
 }
 
 // decode converts an object to its type.

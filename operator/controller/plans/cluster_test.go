@@ -42,6 +42,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/controller/slots"
+	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/plan"
 	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 	"github.com/strata-platform/strata/platform"
@@ -329,7 +330,7 @@ func (tm *team) plan(t *testing.T, name string, spec plan.Spec) {
 	t.Helper()
 	account := strings.TrimPrefix(tm.namespace, "team-")
 	if spec.Stack == "" {
-		spec.Account, spec.Commit = cmp.Or(spec.Account, account), commitID
+		spec.Account, spec.Commit = cmp.Or(spec.Account, account), cmp.Or(spec.Commit, commitID)
 	}
 	p := &plan.Plan{Spec: spec}
 	p.Namespace, p.Name = tm.namespace, name
@@ -391,7 +392,7 @@ func (c *cluster) start(t *testing.T, runner plans.Runner, change ...func(*plans
 		t.Fatal(err)
 	}
 	free := slots.New(2, 0, func(bool) bool { return true }, func(types.NamespacedName) {})
-	opts := plans.Options{Client: direct, Config: c.operator, Engine: runner, Slots: free, Claims: claims.New(direct, direct), Backends: c.backends}
+	opts := plans.Options{Client: direct, Config: c.operator, Engine: runner, Slots: free, Claims: claims.New(direct, direct), Backends: c.backends, Hide: (&engine.Engine{}).Hide}
 	for _, f := range change {
 		f(&opts)
 	}

@@ -27,6 +27,8 @@ import (
 	"github.com/strata-platform/strata/operator/controller/claims"
 	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/notices"
+	"github.com/strata-platform/strata/operator/controller/plans/repository"
+	"github.com/strata-platform/strata/operator/controller/plans/turns"
 	"github.com/strata-platform/strata/operator/controller/queue"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/slots"
@@ -45,7 +47,7 @@ const (
 	beginLimit = 2 * time.Minute
 
 	// retry is the wait of a Plan that finds no free slot, or that waits for another Plan of its namespace.
-	retry = time.Second
+	retry = turns.Retry
 
 	// again is the wait between two steps of a Plan: other namespaces get their turn in between.
 	again = time.Millisecond
@@ -68,8 +70,14 @@ type Options struct {
 	Slots  *slots.Slots
 	Claims *claims.Claims
 
+	// Repositories fetches programs that come from repositories and artifacts. The zero value fetches none.
+	Repositories repository.Finder
+
 	// Google is the operator's identity for what previews look up in Google Cloud. The zero value means none.
 	Google google.Identity
+
+	// Hide returns what a plan sees in place of a secret value, such as [engine.Engine.Hide].
+	Hide func(value string) string
 
 	// Backends is the root of file backends. Empty means that there are none.
 	Backends string
@@ -94,7 +102,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		return fmt.Errorf("connect to the cluster for Plans: %w", err)
 	}
 	log := mgr.GetLogger().WithName("plans")
-	r := &reconciler{Options: opts, log: log}
+	r := &reconciler{Options: opts, log: log, kinds: kinds}
 	if opts.Events != "" {
 		if r.notices, err = notices.Add(mgr, opts.Client, opts.Events); err != nil {
 			return err
@@ -127,8 +135,9 @@ func Add(mgr manager.Manager, opts Options) error {
 type reconciler struct {
 	Options
 	log   logr.Logger
+	kinds discovery.DiscoveryInterface
 	known known
-	turns turns
+	turns turns.Turns
 
 	// notices sends results. It is nil if nothing does.
 	notices *notices.Notices

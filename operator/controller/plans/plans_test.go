@@ -225,7 +225,7 @@ func TestHostilePlansFail(t *testing.T) {
 		"another-namespace": {plan.Spec{Manifests: strings.Replace(shop, "{name: shop}", "{name: shop, namespace: team-victim}", 1)},
 			"document 1 of spec.manifests: Program shop is in namespace team-victim: a Plan takes objects of its own namespace, team-hostile"},
 		"another-kind": {plan.Spec{Manifests: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}"},
-			"document 1 of spec.manifests: kind Secret of v1: a Plan takes the Stacks and Programs of a commit, and ConfigMaps"},
+			"document 1 of spec.manifests: kind Secret of v1: a Plan takes the Stacks, Programs and orders of a commit, and ConfigMaps"},
 		"many-stacks":  {plan.Spec{Manifests: manifests(many...)}, "document 51 of spec.manifests: a Plan takes at most 50 Stacks"},
 		"twice":        {plan.Spec{Manifests: manifests(shop, shop)}, "document 2 of spec.manifests: there are two Programs named shop"},
 		"no-name":      {plan.Spec{Manifests: "apiVersion: v1\nkind: ConfigMap\n"}, "document 1 of spec.manifests: the ConfigMap has no name"},

@@ -40,8 +40,13 @@ const (
 func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stack, error) {
 	access, err := r.Google.Open(ctx)
 	var req engine.Request
+	remove := func() {}
 	if err == nil {
-		req, err = r.request(ctx, w, t, access)
+		req, remove, err = r.fetch(ctx, t)
+	}
+	defer remove()
+	if err == nil {
+		err = r.request(ctx, w, t, access, &req)
 	}
 	if ctx.Err() != nil || unavailable(err) {
 		return plan.Stack{}, errors.Join(err, ctx.Err())
@@ -67,64 +72,79 @@ func (r *reconciler) preview(ctx context.Context, w *work, t *target) (plan.Stac
 			return plan.Stack{}, err
 		}
 	}
-	if err != nil {
-		t.failure = err.Error()
-		if failure := (*engine.Error)(nil); errors.As(err, &failure) {
-			t.failure = failure.Message
+	failure := (*engine.Error)(nil)
+	switch {
+	case t.unseen:
+		return t.result(), nil
+	case errors.As(err, &failure):
+		if text := access.Explain(failure.Message); failure.Reason == engine.NotAllowed || failure.Reason == engine.ProjectInvalid {
+			t.failure = text
+		} else {
+			t.fail(text)
 		}
-		t.failure = access.Explain(t.failure)
+		return t.result(), nil
+	case err != nil:
+		t.failure = access.Explain(err.Error())
 		return t.result(), nil
 	}
 	made, hides := planned.Stack(t.stack.Name, result.Plan)
 	made.Content, made.Approval, made.Removed, t.hides = t.content, demand, t.removed, hides
+	if demand != "" && t.content == "" {
+		made.Approval, made.Message = "", planned.Clean("this Plan cannot be approved for the Stack, because its program comes from elsewhere: "+
+			"its update will wait for an approval of its own: "+demand, planned.LongestMessage)
+	}
 	return made, nil
 }
 
-// request returns the request for the preview of a target. Besides the passphrase, with which the engine itself reads the state,
+// request completes the request for the preview of a target. Besides the passphrase, with which the engine itself reads the state,
 // and the backend's address, it contains no secret.
-func (r *reconciler) request(ctx context.Context, w *work, t *target, access *google.Access) (engine.Request, error) {
+func (r *reconciler) request(ctx context.Context, w *work, t *target, access *google.Access, req *engine.Request) error {
 	spec := &t.stack.Spec
-	req := engine.Request{Stack: spec.Stack, SecretsProvider: spec.SecretsProvider}
-	if t.removed {
-		req.Project, req.Stack = t.live.Status.ProjectInfo.Name, t.live.Status.ProjectInfo.Stack
-	} else {
-		if err := fields.Validate(spec); err != nil {
-			return req, err
+	req.Stack, req.SecretsProvider = spec.Stack, cmp.Or(spec.SecretsProvider, req.SecretsProvider)
+	if t.program != nil {
+		err := fields.Validate(t.stack)
+		if err == nil {
+			err = program.Check(t.program, program.ConfigKeys(spec))
 		}
-		err := program.Check(t.program, program.ConfigKeys(spec))
 		if err == nil {
 			req.Program, _, err = program.ProjectFile(t.program)
 		}
 		if err != nil {
-			return req, err
+			return err
 		}
 		req.Project = t.program.Name
-		shape.Update(spec, &req)
+	}
+	if t.removed {
+		req.Project, req.Stack = t.live.Status.ProjectInfo.Name, t.live.Status.ProjectInfo.Stack
+	} else {
+		shape.Update(spec, req)
 		req.Refresh, req.ExpectNoRefreshChanges, req.RunProgram, req.Options.ExpectNoChanges = false, false, false, false
 	}
 	req.Operation = engine.Plan
 	in, err := r.inputs(ctx, w, t, func(dependents.Object) {})
 	if err != nil {
-		return req, err
+		return err
 	}
 	req.Env, req.Config, req.SecretConfig = planned.Visible(in.Env, in.Secrets), in.Config, map[string]string{}
 	for key, value := range in.SecretConfig {
-		req.SecretConfig[key] = engine.Hide(value)
+		req.SecretConfig[key] = r.Hide(value)
 	}
-	// The address of the look-ups belongs to the preview, and not to what the Stack runs.
-	t.content = planned.Content(req, "")
+	// The address of the look-ups belongs to the preview, and not to what the Stack runs. After the merge, a source has another revision.
+	if req.Source == nil {
+		t.content = planned.Content(*req, "")
+	}
 	access.Limit(req.Env)
 	req.Endpoints = access.Endpoints()
-	if err := r.place(ctx, t, &req); err != nil {
-		return req, err
+	if err := r.place(ctx, t, req); err != nil {
+		return err
 	}
-	if err := r.export(ctx, t, &req); err != nil {
-		return req, err
+	if err := r.export(ctx, t, req); err != nil {
+		return err
 	}
 	as := t.stack.DeepCopy()
 	as.Spec.ServiceAccountName, as.Spec.WorkspaceTemplate = plan.Account, nil
-	_, err = identity.Set(ctx, r.Client, r.Config, as, &req)
-	return req, err
+	_, err = identity.Set(ctx, r.Client, r.Config, as, req)
+	return err
 }
 
 // place sets the backend and the passphrase of a request, and checks that the target may use the place of its state.
@@ -141,6 +161,9 @@ func (r *reconciler) place(ctx context.Context, t *target, req *engine.Request) 
 	}
 	// The engine reads the state with the passphrase, and gives the preview another one.
 	req.Backend, req.Env[passphraseVariable], req.Secrets = cmp.Or(t.stack.Spec.Backend, own.Env[backendVariable]), own.Env[passphraseVariable], own.Secrets
+	if former := own.Env[keys.FormerPassphrase]; former != "" {
+		req.Env[keys.FormerPassphrase] = former
+	}
 	if r.Backends != "" {
 		req.BackendFolder, req.StateRoot = filepath.Join(r.Backends, t.stack.Namespace), r.Backends
 	}
@@ -208,7 +231,7 @@ func (r *reconciler) inputs(ctx context.Context, w *work, t *target, depend func
 		delete(spec.EnvRefs, name)
 	}
 	spec.AccessTokenSecret = ""
-	return inputs.New(hidden.Reader{From: r.Client, ConfigMaps: w.configMaps}, t.stack.Namespace, depend, r.advice(t)).Resolve(ctx, spec)
+	return inputs.New(hidden.Reader{From: r.Client, ConfigMaps: w.configMaps, Hide: r.Hide}, t.stack.Namespace, depend, r.advice(t)).Resolve(ctx, spec)
 }
 
 func (r *reconciler) advice(t *target) func(ctx context.Context, name, otherwise string) string {

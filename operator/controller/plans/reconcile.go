@@ -185,11 +185,11 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 		return again, nil
 	}
 	if w.ran >= planLimit {
-		t.failure = fmt.Sprintf("the previews of the other Stacks took %s: divide the commit", planLimit)
+		t.fail(fmt.Sprintf("the previews of the other Stacks took %s: divide the commit", planLimit))
 		w.done(t.result())
 		return again, nil
 	}
-	if !r.turns.may(w.key.Namespace, now) {
+	if !r.turns.May(w.key.Namespace, now) {
 		return retry, r.wait(ctx, w)
 	}
 	stoppable, stop := context.WithCancelCause(ctx)
@@ -199,11 +199,11 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 	// No Stack has this name.
 	slot := types.NamespacedName{Namespace: w.key.Namespace, Name: "plan/" + w.key.Name}
 	if !r.Slots.TakeSpare(slot, func() { stop(errGaveWay) }) {
-		r.turns.missed(w.key.Namespace, now)
+		r.turns.Missed(w.key.Namespace, now)
 		return retry, r.wait(ctx, w)
 	}
 	defer r.Slots.Leave(slot)
-	r.turns.took(w.key.Namespace, now)
+	r.turns.Took(w.key.Namespace, now)
 	r.known.change(w.key, w.uid, func(e *entry) { e.stop = func() { stop(errObsolete) } })
 	defer r.known.change(w.key, w.uid, func(e *entry) { e.stop = nil })
 	if _, _, found := r.known.get(w.key); !found || r.known.successor(w.key) != "" {
@@ -218,7 +218,7 @@ func (r *reconciler) next(ctx context.Context, w *work) (time.Duration, error) {
 		case errors.Is(cause, errObsolete):
 			return again, nil
 		}
-		t.failure = fmt.Sprintf("the preview took longer than %s", runLimit)
+		t.fail(fmt.Sprintf("the preview took longer than %s", runLimit))
 		made, err = t.result(), nil
 	}
 	if err != nil {

@@ -14,12 +14,8 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
-	"github.com/strata-platform/strata/operator/controller/stall"
+	"github.com/strata-platform/strata/operator/controller/fields"
 )
-
-// mostPrerequisites bounds how many Stacks come before another, directly or indirectly.
-// Each check reads all of them.
-const mostPrerequisites = 100
 
 // UnmetError is the error of unsatisfied prerequisites. A change of one of them wakes the
 // Stack.
@@ -46,15 +42,13 @@ type Checker struct {
 // Check returns an [*UnmetError] unless all prerequisites of the Stack have succeeded. Check
 // requests a new run of a prerequisite that succeeded too long ago.
 func (c *Checker) Check(ctx context.Context) error {
-	if n := len(c.Stack.Spec.Prerequisites); n > mostPrerequisites {
-		return stall.Invalid("spec.prerequisites: %d Stacks, more than %d: remove some", n, mostPrerequisites)
+	if err := fields.CheckPrerequisites(c.Stack); err != nil {
+		return err
 	}
 	var problems []string
-	// seen is shared: a Stack that is in no circle from one prerequisite is in none from
-	// another.
-	seen := map[string]bool{}
+	circles := newCircles(c.Stack, func(name string) (*v1.Stack, error) { return c.read(ctx, name) })
 	for _, required := range c.Stack.Spec.Prerequisites {
-		problem, err := c.prerequisite(ctx, required, seen)
+		problem, err := c.prerequisite(ctx, required, circles)
 		if err != nil {
 			return err
 		}
@@ -70,24 +64,18 @@ func (c *Checker) Check(ctx context.Context) error {
 
 // prerequisite returns why a prerequisite is not met yet, or "". The error is for a failed request, and for a prerequisite that
 // can never be met. If the success is too old, prerequisite requests a new run, because nothing else would start one.
-func (c *Checker) prerequisite(ctx context.Context, required v1.PrerequisiteRef, seen map[string]bool) (problem string, err error) {
+func (c *Checker) prerequisite(ctx context.Context, required v1.PrerequisiteRef, circles *circles) (problem string, err error) {
 	key := client.ObjectKey{Namespace: c.Stack.Namespace, Name: required.Name}
-	if key.Name == c.Stack.Name {
-		return "", stall.Invalid("spec.prerequisites: Stack %s is its own prerequisite: remove it", key.Name)
-	}
 	c.Depend(dependents.On(dependents.Stacks, key.Namespace, key.Name))
-	stack := &v1.Stack{}
-	if err := c.Reader.Get(ctx, key, stack); apierrors.IsNotFound(err) {
-		return fmt.Sprintf("there is no Stack %s", key), nil
-	} else if err != nil {
-		return "", fmt.Errorf("spec.prerequisites: %w", err)
-	}
-	circle, err := c.circle(ctx, stack, seen)
+	stack, err := c.read(ctx, key.Name)
 	if err != nil {
 		return "", err
 	}
-	if circle != nil {
-		return "", stall.Invalid("spec.prerequisites: Stacks wait for each other: %s -> %s: remove one of these prerequisites", c.Stack.Name, strings.Join(circle, " -> "))
+	if stack == nil {
+		return fmt.Sprintf("there is no Stack %s", key), nil
+	}
+	if err := circles.check(stack); err != nil {
+		return "", err
 	}
 	last := stack.Status.LastUpdate
 	switch {
@@ -112,32 +100,15 @@ func (c *Checker) prerequisite(ctx context.Context, required v1.PrerequisiteRef,
 	return fmt.Sprintf("Stack %s succeeded %s ago, not within %s; the operator has requested a new run", key.Name, age.Round(time.Second), limit.SucceededWithinDuration.Duration), nil
 }
 
-// circle returns the path by which a prerequisite leads back to the Stack, or nil if
-// there is none. Stacks that wait for each other would wait forever.
-func (c *Checker) circle(ctx context.Context, stack *v1.Stack, seen map[string]bool) ([]string, error) {
-	seen[stack.Name] = true
-	if len(seen) > mostPrerequisites {
-		return nil, stall.Invalid("spec.prerequisites: more than %d Stacks come before this one: remove some", mostPrerequisites)
+// read returns a Stack of the same namespace, or nil if there is none.
+func (c *Checker) read(ctx context.Context, name string) (*v1.Stack, error) {
+	stack := &v1.Stack{}
+	if err := c.Reader.Get(ctx, client.ObjectKey{Namespace: c.Stack.Namespace, Name: name}, stack); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("spec.prerequisites: %w", err)
 	}
-	for _, required := range stack.Spec.Prerequisites {
-		if required.Name == c.Stack.Name {
-			return []string{stack.Name, required.Name}, nil
-		}
-		if seen[required.Name] {
-			continue
-		}
-		next := &v1.Stack{}
-		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: c.Stack.Namespace, Name: required.Name}, next)
-		if apierrors.IsNotFound(err) {
-			continue
-		} else if err != nil {
-			return nil, fmt.Errorf("spec.prerequisites: %w", err)
-		}
-		if rest, err := c.circle(ctx, next, seen); rest != nil || err != nil {
-			return append([]string{stack.Name}, rest...), err
-		}
-	}
-	return nil, nil
+	return stack, nil
 }
 
 // rerun requests a new run of a Stack. Several dependants with the same request cause

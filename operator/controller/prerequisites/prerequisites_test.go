@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/fields"
 )
 
 // chain is a reader with an endless chain of Stacks. Each has the next two as
@@ -45,7 +46,7 @@ func TestPrerequisitesThatAreTooManyAreNotRead(t *testing.T) {
 			if err := c.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 100") {
 				t.Errorf("error %v, want one that says how many there may be", err)
 			}
-			if reader.reads > mostPrerequisites+1 {
+			if reader.reads > fields.MostPrerequisites+1 {
 				t.Errorf("%d Stacks were read", reader.reads)
 			}
 		})

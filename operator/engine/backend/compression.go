@@ -26,6 +26,14 @@ func compressed(raw []byte) bool {
 	return bytes.HasPrefix(raw, gzipMagic) || bytes.HasPrefix(raw, zstdMagic)
 }
 
+// Decompress returns the content of a state file, decompressed if it is compressed. A content larger than MaxState is an error.
+func Decompress(raw []byte) ([]byte, error) {
+	if !compressed(raw) {
+		return raw, nil
+	}
+	return decompress(raw, MaxState)
+}
+
 // decompress returns the decompressed content of a compressed state file. If it has more than limit bytes, the error is
 // [untrusted.ErrTooLarge], and decompress returns the bytes that it has decompressed.
 func decompress(raw []byte, limit int64) ([]byte, error) {

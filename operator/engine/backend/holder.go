@@ -63,7 +63,7 @@ func (s State) EachOther(ctx context.Context, see func(project, stack string, st
 	}
 	own := filepath.ToSlash(filepath.Join(s.Folder, stateBase(s.Project, s.base())))
 	_ = eachOther(ctx, s.Parent, own, maxStateBytes, func(file string, state []byte, err error) bool {
-		base, _ := trimState(file)
+		base, _ := TrimState(file)
 		return err != nil || see(path.Base(path.Dir(base)), path.Base(base), state)
 	})
 }

@@ -19,8 +19,8 @@ func stateBase(project, stack string) string {
 	return filepath.Join(bookkeeping, "stacks", project, stack)
 }
 
-// trimState returns the slash-separated path of a state file without its suffix. ok is false for all other files.
-func trimState(file string) (base string, ok bool) {
+// TrimState returns the slash-separated path of a state file without its suffix. ok is false for all other files.
+func TrimState(file string) (base string, ok bool) {
 	for _, suffix := range stateSuffixes {
 		if base, ok := strings.CutSuffix(file, suffix); ok {
 			return base, strings.Contains("/"+base, "/"+bookkeeping+"/stacks/")

@@ -54,8 +54,8 @@ func (s State) Read() ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && compressed(raw) {
-		raw, err = decompress(raw, MaxState)
+	if err == nil {
+		raw, err = Decompress(raw)
 	}
 	if err != nil {
 		return nil, err

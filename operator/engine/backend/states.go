@@ -41,7 +41,7 @@ func eachOther(ctx context.Context, dir, own string, budget int64, see func(file
 		if ctx.Err() != nil {
 			return false
 		}
-		if base, ok := trimState(file); !ok || base == own {
+		if base, ok := TrimState(file); !ok || base == own {
 			return true
 		}
 		raw, err := untrusted.ReadPlain(root, file, left)

@@ -100,6 +100,7 @@ type Log struct {
 	// previews says that the log is that of a preview, whose steps plan collects.
 	previews bool
 	plan     Plan
+	doomed   doomed
 }
 
 // OfRefresh makes the Log collect what [Log.Drift] returns. Call OfRefresh before Read.

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/strata-platform/strata/operator/plan"
 )
 
 // mostPlanned bounds the steps that a [Log] keeps of a preview, mostDestroyed those with deletions and replacements, and mostSteps those
@@ -64,13 +62,37 @@ type PlannedField struct {
 func (l *Log) OfPreview() { l.previews = true }
 
 // Plan returns what the preview would do. Only the log of a preview has any. Call Plan after Read has returned.
-func (l *Log) Plan() *Plan { return &l.plan }
+func (l *Log) Plan() *Plan {
+	for _, step := range l.doomed.rest() {
+		l.plan.count(step.Op)
+		l.plan.add(step)
+	}
+	l.doomed = doomed{}
+	return &l.plan
+}
+
+// count counts a step.
+func (p *Plan) count(op string) {
+	if p.Changes == nil {
+		p.Changes = map[string]int{}
+	}
+	p.Changes[op]++
+}
+
+// add adds a step, or counts it in More.
+func (p *Plan) add(step PlannedStep) {
+	if !p.room(step.Op, step.Type) {
+		p.More++
+		return
+	}
+	p.Steps = append(p.Steps, step)
+}
 
 // unchanged is the operation of a resource that stays as it is.
 const unchanged = "same"
 
 // planned lists the operations that a plan shows. Pulumi announces a replacement by three steps, and "replace" is the one with the reason
-// (pulumi/pulumi, sdk/go/common/display, StepOp).
+// (pulumi/pulumi, sdk/go/common/display, StepOp). [doomed] finds the deletions that have no such step.
 var planned = map[string]string{
 	"create": "create", "update": "update", "replace": "replace", "delete": "delete", "import": "import", "import-replacement": "replace",
 }
@@ -86,37 +108,25 @@ func (l *Log) addPlanned(line []byte) error {
 		return err
 	}
 	m := &e.Pre.Metadata
+	if err := l.doomed.note(m); err != nil {
+		return err
+	}
 	op := planned[m.Op]
 	if m.Op == unchanged {
 		op = unchanged
 	}
-	if op == "" || m.Type == stackType || strings.HasPrefix(m.Type, "pulumi:providers:") {
+	if op == "" || inStateOnly(m.Type) {
 		return nil
 	}
-	if l.plan.Changes == nil {
-		l.plan.Changes = map[string]int{}
-	}
-	l.plan.Changes[op]++
+	l.plan.count(op)
 	if op == unchanged {
 		return nil
 	}
-	most := mostPlanned
-	switch {
-	case plan.LosesData(op, m.Type):
-		most = mostSteps
-	case op == "delete" || op == "replace":
-		most = mostDestroyed
-	}
-	if len(l.plan.Steps) >= most {
-		l.plan.More++
-		return nil
-	}
-	name, _, _ := strings.Cut(ResourceName(m.URN), " (")
-	made := PlannedStep{Op: op, Name: cut(name), Type: cut(m.Type)}
-	if op == "update" || op == "replace" {
+	made := PlannedStep{Op: op, Name: cut(nameOf(m.URN)), Type: cut(m.Type)}
+	if (op == "update" || op == "replace") && l.plan.room(op, m.Type) {
 		l.addFields(&made, m)
 	}
-	l.plan.Steps = append(l.plan.Steps, made)
+	l.plan.add(made)
 	return nil
 }
 
@@ -130,7 +140,10 @@ type step struct {
 	DetailedDiff map[string]struct {
 		Kind string `json:"diffKind"`
 	} `json:"detailedDiff"`
-	Old, New *struct{ Inputs, Outputs any }
+	Old, New *struct {
+		ID              string `json:"id"`
+		Inputs, Outputs any
+	}
 }
 
 // addFields adds the fields that change to a planned step.

@@ -30,7 +30,7 @@ type Hidden struct {
 	Backend backend.Backend
 	Digest  string
 
-	// Inputs are the inputs without secrets, and Key encrypts the placeholders in SecretConfig.
+	// Inputs are the inputs without secrets, and Key encrypts the placeholders in SecretConfig. Key is nil if nothing is hidden.
 	Inputs
 	Key *settings.Key
 }
@@ -65,6 +65,16 @@ func (h *Hider) Hide(ctx context.Context, state backend.State, content []byte, r
 	made.Digest = digest
 	made.Backend, err = state.WriteCopy(root, dir, content)
 	return made, err
+}
+
+// Show is [Hider.Hide] that hides nothing: the copy is the state itself.
+func Show(ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
+	digest, err := Digest(ctx, Request{State: content, Passphrase: in.Env[settings.PassphraseVariable], Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	copied, err := state.WriteCopy(root, dir, content)
+	return &Hidden{Backend: copied, Digest: digest, Inputs: in}, err
 }
 
 // hide returns the inputs without secrets. Variables with secret values go: a placeholder in the place of a credential would be

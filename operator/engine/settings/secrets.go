@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,13 @@ const (
 	// PassphraseVariable names the variable with the passphrase that encrypts a stack's
 	// secrets.
 	PassphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
+
+	// FormerVariable names the variable with the passphrase that encrypted a stack's secrets before the passphrase was rotated. Pulumi
+	// does not know it: the engine chooses.
+	FormerVariable = "PULUMI_CONFIG_PASSPHRASE_FORMER"
+
+	// WrongPassphrase is a part of the message about a passphrase that does not open a stack.
+	WrongPassphrase = "encrypted with another passphrase"
 
 	saltSetting = "encryptionsalt"
 
@@ -129,12 +137,43 @@ func (f File) Encrypt(ctx context.Context, crypters *Crypters, secrets Secrets) 
 	return f.setSecrets(ctx, by, secrets.Values, keys)
 }
 
-// EncryptBy writes secret config, by its keys, into the stack's settings, encrypted with a key.
-func (f File) EncryptBy(ctx context.Context, by *Key, values map[string]string) error {
-	if len(values) == 0 {
+// EncryptBy writes secret config, by its keys, into the stack's settings, encrypted with a key. The settings may have secrets that
+// another key encrypts, or another provider: placeholder takes their place.
+func (f File) EncryptBy(ctx context.Context, by *Key, placeholder string, values map[string]string) error {
+	if _, err := f.Root.Stat(filepath.FromSlash(f.Path)); errors.Is(err, fs.ErrNotExist) && len(values) == 0 {
 		return nil
 	}
+	secure, err := by.EncryptValue(ctx, placeholder)
+	if err == nil {
+		err = f.edit(func(settings map[string]any) error {
+			delete(settings, providerSetting)
+			delete(settings, "encryptedkey")
+			replaceSecure(settings["config"], secure)
+			return nil
+		})
+	}
+	if err != nil {
+		return err
+	}
 	return f.setSecrets(ctx, by, values, slices.Sorted(maps.Keys(values)))
+}
+
+// replaceSecure replaces the encrypted values in decoded YAML.
+func replaceSecure(within any, secure string) {
+	switch value := within.(type) {
+	case map[string]any:
+		if _, is := value["secure"].(string); is && len(value) == 1 {
+			value["secure"] = secure
+			return
+		}
+		for _, each := range value {
+			replaceSecure(each, secure)
+		}
+	case []any:
+		for _, each := range value {
+			replaceSecure(each, secure)
+		}
+	}
 }
 
 // setSecrets encrypts the values of keys and writes them into the stack's settings.

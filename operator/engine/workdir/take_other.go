@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// Take creates a folder in parent for [Folders.Parent]. The function release
+// Take creates a folder in parent, whose name has the prefix. The function release
 // removes the folder.
-func Take(parent string) (dir string, release func(), err error) {
-	if dir, err = os.MkdirTemp(parent, "pulumi-operator-"); err != nil {
-		return "", nil, fmt.Errorf("make folder for runs: %w", err)
+func Take(parent, prefix string) (dir string, release func(), err error) {
+	if dir, err = os.MkdirTemp(parent, prefix); err != nil {
+		return "", nil, fmt.Errorf("make folder: %w", err)
 	}
 	return dir, func() { os.RemoveAll(dir) }, nil
 }

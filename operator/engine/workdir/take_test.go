@@ -6,11 +6,14 @@ import (
 	"testing"
 )
 
+// workPrefix is the prefix of the folders in the tests.
+const workPrefix = "operator-"
+
 func TestFolderThatAKilledProcessLeftIsTakenOver(t *testing.T) {
 	parent := t.TempDir()
 	take := func() (string, func()) {
 		t.Helper()
-		dir, release, err := Take(parent)
+		dir, release, err := Take(parent, workPrefix)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +68,7 @@ func TestFolderThatOthersCouldHaveMadeIsNotTaken(t *testing.T) {
 	if err := os.Chmod(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	dir, release, err := Take(parent)
+	dir, release, err := Take(parent, workPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,21 +14,16 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-const (
-	workPrefix = "pulumi-operator-"
+// holderFile is the file that the process that uses a folder locks.
+const holderFile = "holder"
 
-	// holderFile is the file that the process that uses a folder locks.
-	holderFile = "holder"
-)
-
-// Take returns a folder in parent for [Folders.Parent] that no other process
-// uses. Take prefers a folder that a killed process left, so that [Folders.Clean]
-// finds the processes and folders of its runs; otherwise it creates a folder. Other
-// users may write to parent. This process holds the folder until it ends or calls
-// release, which removes the folder.
-func Take(parent string) (dir string, release func(), err error) {
+// Take returns a folder in parent, whose name has the prefix, that no other process uses: for [Folders.Parent], for example.
+// Take prefers a folder that a killed process left, so that [Folders.Clean] finds the processes and folders of its runs;
+// otherwise it creates a folder. Other users may write to parent. This process holds the folder until it ends or calls release,
+// which removes the folder.
+func Take(parent, prefix string) (dir string, release func(), err error) {
 	// If parent cannot be read, Take creates a folder or fails below.
-	left, _ := withPrefix(parent, workPrefix)
+	left, _ := withPrefix(parent, prefix)
 	for _, dir := range left {
 		if !own(dir) {
 			continue
@@ -37,13 +32,13 @@ func Take(parent string) (dir string, release func(), err error) {
 			return dir, func() { removeHeld(dir, holder) }, nil
 		}
 	}
-	dir, err = os.MkdirTemp(parent, workPrefix)
+	dir, err = os.MkdirTemp(parent, prefix)
 	if err != nil {
-		return "", nil, fmt.Errorf("make folder for runs: %w", err)
+		return "", nil, fmt.Errorf("make folder: %w", err)
 	}
 	holder, err := hold(dir)
 	if err != nil {
-		return "", nil, fmt.Errorf("hold folder for runs: %w", errors.Join(err, os.RemoveAll(dir)))
+		return "", nil, fmt.Errorf("hold folder: %w", errors.Join(err, os.RemoveAll(dir)))
 	}
 	return dir, func() { removeHeld(dir, holder) }, nil
 }

@@ -75,7 +75,7 @@ func New(o cli.Options) *cobra.Command {
 		Long: `Show what a commit of a team's repository would do, before Flux applies it. In a clone of the repository, the command
 
   1. builds the commit REF as Flux would; the default is HEAD. Files that are not committed do not count.
-  2. creates a Plan in the team's namespace: the Stacks, the Programs and the ConfigMaps that the Stacks read, without Secrets.
+  2. creates a Plan in the team's namespace: the Stacks, Programs and orders, and the ConfigMaps that the Stacks read, without Secrets.
   3. waits until the operator has run a preview of each Stack that the commit changes, and prints the result.
 
 The preview may only read, and sees no secret. REF is a branch, a tag or a commit; it need not be pushed. The command connects with the

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/strata-platform/strata/operator/engine"
 )
 
 // Reader reads the objects that a Stack refers to: ConfigMaps of the commit before those of the cluster, and Secrets with a placeholder
@@ -20,6 +18,9 @@ type Reader struct {
 
 	// ConfigMaps are those of the commit by name.
 	ConfigMaps map[string]*unstructured.Unstructured
+
+	// Hide returns what the reader shows of a value of a Secret, such as [engine.Engine.Hide].
+	Hide func(value string) string
 }
 
 // Get implements client.Reader.
@@ -38,7 +39,7 @@ func (h Reader) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 		into.Annotations = nil // kubectl repeats the values there.
 		into.Data = map[string][]byte{}
 		for name, value := range actual.Data {
-			into.Data[name] = []byte(engine.Hide(string(value)))
+			into.Data[name] = []byte(h.Hide(string(value)))
 		}
 		return nil
 	}

@@ -1,4 +1,5 @@
-package plans
+// Package commit reads the objects of a commit from the manifests of a Plan.
+package commit
 
 import (
 	"bufio"
@@ -11,33 +12,40 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/plans/ordered"
 	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 const (
-	// mostStacks bounds the Stacks of a commit, and those that it deletes; mostObjects bounds all its objects; mostBytes their text.
-	mostStacks, mostObjects, mostBytes = 50, 200, 900_000
+	// MostStacks bounds the Stacks of a commit.
+	MostStacks = 50
+
+	// mostObjects bounds all objects of a commit, and mostBytes their text.
+	mostObjects, mostBytes = 200, 900_000
 )
 
 // Kinds of the objects of a commit.
 const (
-	stackKind, programKind, configMapKind = v1.StackKind, "Program", "ConfigMap"
+	StackKind     = v1.StackKind
+	ProgramKind   = "Program"
+	ConfigMapKind = "ConfigMap"
 )
 
-// commit holds the objects of a commit by kind and name.
-type commit struct {
-	objects map[string]map[string]*unstructured.Unstructured
+// Commit holds the objects of a commit.
+type Commit struct {
+	// Objects are the objects by kind and name.
+	Objects map[string]map[string]*unstructured.Unstructured
 
-	// order lists the objects in the order of the commit.
-	order []*unstructured.Unstructured
+	// Order lists the objects in the order of the commit.
+	Order []*unstructured.Unstructured
 }
 
-// parse reads the manifests of a Plan in a namespace. The error says what the author of the Plan has to change.
-func parse(manifests, namespace string) (*commit, error) {
+// Parse reads the manifests of a Plan in a namespace. The error says what the author of the Plan has to change.
+func Parse(manifests, namespace string) (*Commit, error) {
 	if len(manifests) > mostBytes {
 		return nil, fmt.Errorf("spec.manifests has %d bytes, at most %d are possible", len(manifests), mostBytes)
 	}
-	c := &commit{objects: map[string]map[string]*unstructured.Unstructured{stackKind: {}, programKind: {}, configMapKind: {}}}
+	c := &Commit{Objects: map[string]map[string]*unstructured.Unstructured{StackKind: {}, ProgramKind: {}, ConfigMapKind: {}}}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(manifests)))
 	for number := 1; ; number++ {
 		document, err := documents.Read()
@@ -54,7 +62,7 @@ func parse(manifests, namespace string) (*commit, error) {
 }
 
 // add adds a document to the commit.
-func (c *commit) add(document []byte, namespace string) error {
+func (c *Commit) add(document []byte, namespace string) error {
 	content, err := project.StrictJSON(document)
 	if err != nil {
 		return err
@@ -68,8 +76,9 @@ func (c *commit) add(document []byte, namespace string) error {
 	}
 	kind, name := object.GetKind(), object.GetName()
 	version := object.GetAPIVersion()
-	if known := version == v1.GroupVersion.String() && (kind == stackKind || kind == programKind) || version == "v1" && kind == configMapKind; !known {
-		return fmt.Errorf("kind %s of %s: a Plan takes the Stacks and Programs of a commit, and ConfigMaps", kind, version)
+	known := version == v1.GroupVersion.String() && (kind == StackKind || kind == ProgramKind) || version == "v1" && kind == ConfigMapKind
+	if !known && !ordered.Is(object.GroupVersionKind()) {
+		return fmt.Errorf("kind %s of %s: a Plan takes the Stacks, Programs and orders of a commit, and ConfigMaps", kind, version)
 	}
 	if in := object.GetNamespace(); in != "" && in != namespace {
 		return fmt.Errorf("%s %s is in namespace %s: a Plan takes objects of its own namespace, %s", kind, name, in, namespace)
@@ -77,15 +86,18 @@ func (c *commit) add(document []byte, namespace string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("the %s has no name", kind)
-	case c.objects[kind][name] != nil:
+	case c.Objects[kind][name] != nil:
 		return fmt.Errorf("there are two %ss named %s", kind, name)
-	case kind == stackKind && len(c.objects[kind]) == mostStacks:
-		return fmt.Errorf("a Plan takes at most %d Stacks", mostStacks)
-	case len(c.order) == mostObjects:
+	case kind == StackKind && len(c.Objects[kind]) == MostStacks:
+		return fmt.Errorf("a Plan takes at most %d Stacks", MostStacks)
+	case len(c.Order) == mostObjects:
 		return fmt.Errorf("a Plan takes at most %d objects", mostObjects)
 	}
 	object.SetNamespace(namespace)
-	c.objects[kind][name] = object
-	c.order = append(c.order, object)
+	if c.Objects[kind] == nil {
+		c.Objects[kind] = map[string]*unstructured.Unstructured{}
+	}
+	c.Objects[kind][name] = object
+	c.Order = append(c.Order, object)
 	return nil
 }

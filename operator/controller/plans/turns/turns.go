@@ -1,4 +1,5 @@
-package plans
+// Package turns lets namespaces take turns with free slots.
+package turns
 
 import (
 	"maps"
@@ -7,25 +8,27 @@ import (
 )
 
 const (
-	// stillWaiting is how long after its last attempt a namespace counts as waiting for a slot. It is longer than the wait between two
-	// attempts.
-	stillWaiting = 3 * retry
+	// Retry is the wait between two attempts of a namespace.
+	Retry = time.Second
+
+	// stillWaiting is how long after its last attempt a namespace counts as waiting for a slot.
+	stillWaiting = 3 * Retry
 
 	// forget is how long a namespace is remembered after its last turn.
 	forget = time.Hour
 )
 
-// turns lets the namespaces take turns with free slots: a namespace with many Plans does not keep others waiting for more than one
+// Turns lets the namespaces take turns: a namespace with many Plans does not keep others waiting for more than one
 // preview. The zero value is ready to use.
-type turns struct {
+type Turns struct {
 	mu sync.Mutex
 
 	// waiting maps each namespace that waits to the time of its last attempt, and served to that of its last turn.
 	waiting, served map[string]time.Time
 }
 
-// may reports whether it is a namespace's turn. Otherwise the namespace waits.
-func (t *turns) may(namespace string, now time.Time) bool {
+// May reports whether it is a namespace's turn. Otherwise the namespace waits.
+func (t *Turns) May(namespace string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for other, since := range t.waiting {
@@ -37,22 +40,22 @@ func (t *turns) may(namespace string, now time.Time) bool {
 	return true
 }
 
-// missed records that a namespace has found no slot.
-func (t *turns) missed(namespace string, now time.Time) {
+// Missed records that a namespace has found no slot.
+func (t *Turns) Missed(namespace string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.wait(namespace, now)
 }
 
-func (t *turns) wait(namespace string, now time.Time) {
+func (t *Turns) wait(namespace string, now time.Time) {
 	if t.waiting == nil {
 		t.waiting = map[string]time.Time{}
 	}
 	t.waiting[namespace] = now
 }
 
-// took records that a namespace has a slot.
-func (t *turns) took(namespace string, now time.Time) {
+// Took records that a namespace has a slot.
+func (t *Turns) Took(namespace string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.served == nil {

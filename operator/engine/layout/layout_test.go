@@ -1,20 +1,21 @@
-package engine
+package layout_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/layout"
 	"github.com/strata-platform/strata/operator/environ"
 )
 
 func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 	t.Setenv("OPERATOR_SECRET", "canary")
-	e := &Engine{Env: []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://127.0.0.1:1/"}}
-	env, err := e.environment("/run", "file:///state", Request{
-		Env:        map[string]string{"PULUMI_BACKEND_URL": "file:///old", "A": "1"},
-		Kubeconfig: []byte("x"),
-	})
+	env, err := layout.Given{
+		Base:    []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://127.0.0.1:1/"},
+		Request: map[string]string{"PULUMI_BACKEND_URL": "file:///old", "A": "1"},
+		Backend: "file:///state", Kubeconfig: true,
+	}.Environment("/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 }
 
 func TestBackendOfAFetchedProjectDoesNotCount(t *testing.T) {
-	env, err := (&Engine{}).environment("/run", "", Request{Env: map[string]string{"PULUMI_ACCESS_TOKEN": "x"}})
+	env, err := layout.Given{Request: map[string]string{"PULUMI_ACCESS_TOKEN": "x"}}.Environment("/run")
 	if got := environ.Variable(env, "PULUMI_BACKEND_URL"); err != nil || got != backend.Default {
 		t.Errorf("backend %q (%v), want %s", got, err, backend.Default)
 	}
@@ -45,7 +46,7 @@ func TestBackendOfAFetchedProjectDoesNotCount(t *testing.T) {
 
 func TestARunHasAUserWithoutAnEntryInThePasswordFile(t *testing.T) {
 	for name, given := range map[string][]string{"strata": nil, "ada": {"USER=ada"}} {
-		env, err := (&Engine{Env: given}).environment("/run", "", Request{})
+		env, err := layout.Given{Base: given}.Environment("/run")
 		if err != nil {
 			t.Fatal(err)
 		}
