@@ -15,6 +15,7 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -133,7 +134,7 @@ func TestOnlyAnEntryMayUseTheNamesOfAllTeams(t *testing.T) {
 }
 
 func TestUpstreamsOperatorRefusesACatalogue(t *testing.T) {
-	err := run(withCatalogue(t, func(c *platform.Config) { c.Target = "gke" }))
+	err := run(withCatalogue(t, func(c *platform.Config) { c.Target, c.Operator = "gke", operators.Upstream }))
 	if err == nil || !strings.Contains(err.Error(), "teams.yaml has a catalogue, and upstream's operator does not handle orders") {
 		t.Errorf("error %v", err)
 	}

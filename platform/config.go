@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/platform/commitstatus"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
@@ -35,8 +35,14 @@ var (
 type Config struct {
 	// BootstrapStack is the full name of layer 1's stack; empty means the stack of the same name in the same backend.
 	BootstrapStack string `setting:"bootstrapStack"`
-	// Target names the entry point below sync/clusters, and the folder below clusters in the fleet repository.
+	// Target is where the platform runs: gke, local or, as the name of homes with upstream's operator, local-upstream; or the name
+	// of an entry point of one's own below sync/clusters. It names the folder below clusters in the fleet repository.
 	Target string `setting:"target" default:"gke"`
+	// Operator is the operator that runs Stacks: operators.Embedded or operators.Upstream, which reads every Secret of the cluster.
+	Operator string `setting:"operator" default:"embedded"`
+	// OperatorImage is the image, with its digest, of the embedded operator. Required where that operator runs in a pod, and
+	// without effect elsewhere.
+	OperatorImage string `setting:"operatorImage"`
 	// TeamsFile is the path of teams.yaml, relative to the folder of Pulumi.yaml.
 	TeamsFile string `setting:"teamsFile" default:"teams.yaml"`
 
@@ -137,6 +143,7 @@ func (c Config) Problems() []string {
 		}
 	}
 	refuse(!targetName.MatchString(c.Target), "target %q is not the name of a folder below sync/clusters", c.Target)
+	problems = append(problems, c.choice().Problems()...)
 	refuse(!fluxTag.MatchString(c.FluxVersion), "fluxVersion %q is not a version of Flux 2, such as v2.9.4", c.FluxVersion)
 	for _, required := range []string{"source-controller", "kustomize-controller"} {
 		refuse(!slices.Contains(c.FluxComponents, required), "fluxComponents does not contain %s, without which Flux applies nothing", required)
@@ -146,11 +153,11 @@ func (c Config) Problems() []string {
 	for _, address := range []struct{ key, url string }{
 		{"fleetUrl", c.FleetURL}, {"platformUrl", c.PlatformURL}, {"teamUrl", c.TeamURL},
 	} {
-		if problem := gitURLProblem(address.url); problem != "" && (address.key != "platformUrl" || !c.platform().Artifacts()) {
+		if problem := origins.GitURLProblem(address.url); problem != "" && (address.key != "platformUrl" || !c.platform().Artifacts()) {
 			refuse(true, "%s %s", address.key, problem)
 		}
 	}
-	problem := gitURLProblem(c.StrataURL)
+	problem := origins.GitURLProblem(c.StrataURL)
 	refuse(c.StrataURL != "" && problem != "", "strataUrl %s", problem)
 	refuse(c.StrataFile == "" && c.StrataURL+c.StrataUsername+string(c.StrataPassword) != "", "strataUrl and its login need strataFile, which pins the commit")
 	refuse((c.StrataUsername == "") != (c.StrataPassword == ""), "strataUsername and strataPassword must be given together")
@@ -195,23 +202,12 @@ func (c Config) credentialProblems() []string {
 	return problems
 }
 
-// gitURLProblem returns the problem of an address, or "". It never quotes an address that contains credentials.
-func gitURLProblem(address string) string {
-	parsed, err := url.Parse(strings.ReplaceAll(address, TeamPlaceholder, "team"))
-	switch {
-	case err != nil || parsed.Host == "":
-		return "is not a URL, such as https://git.example.com/fleet.git"
-	case parsed.User != nil && parsed.Scheme != "ssh":
-		return "contains a login: give the login in the settings for username and password"
-	case parsed.Scheme != "https" && parsed.Scheme != "http" && parsed.Scheme != "ssh":
-		return "must begin with https://, http:// or ssh://"
-	}
-	return ""
+// choice returns the operator, and upstreamOperator reports whether it is upstream's.
+func (c Config) choice() operators.Choice {
+	return operators.Choice{Target: c.Target, Operator: c.Operator, Image: c.OperatorImage}
 }
 
-// upstreamOperator reports whether sync/ of the target installs the upstream operator, which runs Stacks in pods of the
-// teams' namespaces, instead of the embedded one.
-func (c Config) upstreamOperator() bool { return c.Target != "local" }
+func (c Config) upstreamOperator() bool { return c.choice().Upstream() }
 
 // checkTeams refuses credentials for teams that are not in the list: their names are misspelt, or their removal was
 // incomplete.

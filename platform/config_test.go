@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 )
 
 func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) {
@@ -34,6 +35,21 @@ func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) 
 		"one that could by another name": {
 			func(c *platform.Config) { c.FleetPassword = c.GitPassword },
 			[]string{"fleetUsername and fleetPassword must be a login that only reads"},
+		},
+		"an operator that is none": {
+			func(c *platform.Config) { c.Operator, c.OperatorImage = "downstream", operatorImage },
+			[]string{`operator "downstream" is none of embedded, upstream`},
+		},
+		"a pod without an image": {
+			func(c *platform.Config) {
+				c.Target, c.Operator = "elsewhere", operators.Embedded
+				c.OperatorImage = "strata-operator:1"
+			},
+			[]string{`operatorImage "strata-operator:1" is not an image with its digest`},
+		},
+		"the embedded operator in the place of upstream's": {
+			func(c *platform.Config) { c.Target, c.OperatorImage = "local-upstream", operatorImage },
+			[]string{"operator embedded does not run on target local-upstream"},
 		},
 		"ranges that are none": {
 			func(c *platform.Config) { c.PrivateRanges = []string{"10.0.0.1"} },

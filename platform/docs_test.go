@@ -14,6 +14,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -80,6 +81,10 @@ func rightsTable() string {
 		}
 	}
 	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.OperatorRole())
+	fmt.Fprintf(&table, "\nWith the embedded operator in a pod, on Google Cloud, in addition:\n\n| role | where | may | on |\n|---|---|---|---|\n")
+	lines(platform.RolePlatform, "`"+platform.PlatformNamespace+"`", operators.AfterUpstream(platform.OperatorSource))
+	lines(platform.RolePlatform, "`"+platform.OperatorNamespace+"`", operators.PlatformRules())
+	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", operators.LeaderRules(platform.OperatorAccount))
 	for role := range roles {
 		fmt.Fprintf(&table, "| `%s` | is not in the list of this test | | |\n", role)
 	}
@@ -88,6 +93,7 @@ func rightsTable() string {
 		lines(role, where[role], upstream[role])
 		if role == platform.RolePlatform {
 			inside(platform.UpstreamNamespaceRoles())
+			lines(role, "`"+platform.OperatorNamespace+"`", operators.AfterPod(platform.OperatorAccount))
 		}
 	}
 	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.UpstreamOperatorRole())

@@ -6,6 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/hop/stackdefaults"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/teams"
@@ -41,10 +42,13 @@ func newHop(
 		Region:            pulumi.String(bootstrap.Region),
 		Instance:          pulumi.String(bootstrap.Instance),
 	}
+	if tenant.FormerPassphrase != "" {
+		args.Context.FormerPassphrase = tenant.FormerPassphrase.Input()
+	}
 	if tenant.Provider != "" {
 		args.Policy.SecretsProvider = pulumi.String(tenant.Provider)
 	}
-	if text := unfilled(bootstrap.Kubernetes, config.upstreamOperator()); text != "" {
+	if text := stackdefaults.Unfilled(bootstrap.Kubernetes, config.upstreamOperator()); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
 	}
 	if team.Offer != "" {

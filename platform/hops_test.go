@@ -135,10 +135,10 @@ func TestEachTeamActsByWorkloadIdentityWithOrWithoutAKey(t *testing.T) {
 	}
 }
 
-func TestTheTargetSelectsTheRightsOfTheOperator(t *testing.T) {
-	for target, upstream := range map[string]bool{"gke": true, "local": false} {
-		t.Run(target, func(t *testing.T) {
-			engine := below(t, func(c *platform.Config) { c.Target = target })
+func TestTheOperatorSelectsItsRights(t *testing.T) {
+	for image, upstream := range map[string]bool{"": true, operatorImage: false} {
+		t.Run("gke "+image, func(t *testing.T) {
+			engine := below(t, func(c *platform.Config) { c.OperatorImage = image })
 			if err := run(engine); err != nil {
 				t.Fatal(err)
 			}

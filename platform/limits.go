@@ -64,7 +64,7 @@ type AccountLimits struct {
 
 // TeamLimits returns the limits that this layer gives a team. offered are the offers of teams.yaml, and folder is the
 // folder with the platform's own entries of the catalogue; a missing folder has none. Of the configuration it reads
-// Contact, TeamURL, Target and the settings of workspaces.
+// Contact, TeamURL, Operator and the settings of workspaces.
 func TeamLimits(config Config, team teams.Team, offered []teams.Offer, folder string) (Limits, error) {
 	offers, err := loadOffers(offered, folder, false, true)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -23,7 +24,7 @@ func TestLimitsWithoutAClusterAreThoseOfTheHop(t *testing.T) {
 `
 	var config platform.Config
 	engine := withTeams(t, list, func(c *platform.Config) {
-		c.Contact = "#platform"
+		c.Contact, c.Operator = "#platform", operators.Upstream
 		config = *c
 	})
 	if err := run(engine); err != nil {

@@ -42,12 +42,7 @@ func TestNetworksOfPods(t *testing.T) {
 	node, nodeLocal, dataplane, legacy := at("10.132.0.9"), at("169.254.20.10"), at("169.254.169.254"), at("169.254.169.252")
 
 	const all, none, handed = "public peering psc dual old layer", "", "psc dual"
-	table := []struct {
-		from, to policy.Peer
-		protocol corev1.Protocol
-		port     uint16
-		passes   string
-	}{
+	table := []networkRow{
 		// The control plane.
 		{web, private, "TCP", 443, handed},
 		{workspace, private, "TCP", 443, handed},
@@ -127,8 +122,41 @@ func TestNetworksOfPods(t *testing.T) {
 		{source, at("198.51.100.1"), "TCP", 22, all},
 		{kustomize, at("198.51.100.1"), "TCP", 443, none},
 	}
+	checkNetworks(t, "", table)
+
+	// The runs of all teams are in the embedded operator's pod.
+	checkNetworks(t, operatorImage, []networkRow{
+		{operator, private, "TCP", 443, handed},
+		{operator, peered, "TCP", 443, "peering"},
+		{operator, private, "TCP", 80, none},
+		{operator, dns, "UDP", 53, all},
+		{operator, source, "TCP", 9090, all},
+		{operator, flux("notification-controller", corev1.ContainerPort{Name: "http", ContainerPort: 9090}), "TCP", 8080, none},
+		{operator, at("198.51.100.1"), "TCP", 443, all}, // Google's APIs, and Git servers
+		{operator, dataplane, "TCP", 80, none},
+		{operator, legacy, "TCP", 988, none},
+		{operator, node, "TCP", 10250, none},
+		{operator, web, "TCP", 8080, none},
+		{operator, pod(platform.OperatorNamespace, "operator-1", nil), "TCP", 8080, none},
+		{web, operator, "TCP", 8080, none},
+		{pod(platform.OperatorNamespace, "operator-1", nil), operator, "TCP", 8080, none},
+		{web, source, "TCP", 9090, none},
+	})
+}
+
+// A networkRow is a connection that passes on the listed clusters, and on no other.
+type networkRow struct {
+	from, to policy.Peer
+	protocol corev1.Protocol
+	port     uint16
+	passes   string
+}
+
+// checkNetworks evaluates the NetworkPolicies of a layer with the image of the embedded operator, or without it for upstream's.
+func checkNetworks(t *testing.T, image string, table []networkRow) {
+	t.Helper()
 	for kind, addresses := range controlPlane {
-		policies := policy.Compile(networkPolicies(t, addresses))
+		policies := policy.Compile(networkPolicies(t, image, addresses))
 		for _, row := range table {
 			err := policies.Allows(row.from, row.to, row.protocol, row.port)
 			if want := strings.Contains(row.passes, kind); (err == nil) != want {
@@ -138,10 +166,10 @@ func TestNetworksOfPods(t *testing.T) {
 	}
 }
 
-// networkPolicies returns the NetworkPolicies that the layer creates for upstream's operator.
-func networkPolicies(t *testing.T, addresses []any) []*networkingv1.NetworkPolicy {
+// networkPolicies returns the NetworkPolicies that the layer creates.
+func networkPolicies(t *testing.T, image string, addresses []any) []*networkingv1.NetworkPolicy {
 	t.Helper()
-	engine := below(t, func(c *platform.Config) { c.Target = "gke" })
+	engine := below(t, func(c *platform.Config) { c.OperatorImage = image })
 	if addresses != nil {
 		outputs := engine.Read["pulumi:pulumi:StackReference"]["outputs"].ObjectValue()
 		outputs[handoff.OutputAddresses] = resource.NewPropertyValue(addresses)
@@ -169,11 +197,14 @@ func networkPolicies(t *testing.T, addresses []any) []*networkingv1.NetworkPolic
 	}
 	// Without the policy, every row of its pods would pass.
 	for _, name := range []string{
-		"team-web/strata", "team-web/strata-workspaces", "team-api/strata", platform.OperatorNamespace + "/strata", "flux-system/strata", "flux-system/strata-artifacts",
+		"team-web/strata", "team-api/strata", platform.OperatorNamespace + "/strata", "flux-system/strata", "flux-system/strata-artifacts",
 	} {
 		if made[name] == nil {
 			t.Fatalf("the layer creates no NetworkPolicy %s", name)
 		}
+	}
+	if image == "" && made["team-web/strata-workspaces"] == nil {
+		t.Fatal("the layer creates no NetworkPolicy for the pods in which upstream's operator runs Stacks")
 	}
 	return all
 }

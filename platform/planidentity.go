@@ -10,7 +10,7 @@ import (
 // makePlanIdentity gives the operator the Google account with which it answers the look-ups of plans. The runs of plans never get
 // it. Upstream's operator has no plans, and reads every Secret, so it gets none.
 func (r *rights) makePlanIdentity(ctx *pulumi.Context, bootstrap *handoff.Bootstrap, opts ...pulumi.ResourceOption) error {
-	if r.upstream || bootstrap.Plans == "" {
+	if r.config.upstreamOperator() || bootstrap.Plans == "" {
 		return nil
 	}
 	made, err := corev1.NewSecret(ctx, "plan-identity", &corev1.SecretArgs{

@@ -18,10 +18,12 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/platform/commitstatus"
 	"github.com/strata-platform/strata/platform/deletes"
 	"github.com/strata-platform/strata/platform/hopguard"
+	"github.com/strata-platform/strata/platform/network"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -62,6 +64,9 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := config.choice().CheckIdentities(bootstrap); err != nil {
+		return err
+	}
 	if err := deletes.Bound(ctx); err != nil {
 		return err
 	}
@@ -82,14 +87,17 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	rights, err := newRights(ctx, config.upstreamOperator(), CatalogueRoles(offers.entries), pulumi.Provider(cluster))
+	rights, err := newRights(ctx, config, CatalogueRoles(offers.entries), pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
 	if err := rights.makePlanIdentity(ctx, bootstrap, pulumi.Provider(cluster)); err != nil {
 		return err
 	}
-	if err := guardFlux(ctx, config.upstreamOperator(), commitstatus.Any(all), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {
+	if err := rights.guardOperator(ctx, bootstrap, pulumi.Provider(cluster)); err != nil {
+		return err
+	}
+	if err := network.Flux(ctx, inFlux, OperatorNamespace, config.upstreamOperator(), commitstatus.Any(all), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {
 		return err
 	}
 	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))
@@ -125,6 +133,7 @@ func Program(ctx *pulumi.Context) error {
 	}
 	ctx.Export(OutputFluxVersion, flux.Version)
 	ctx.Export(OutputTeams, made)
+	ctx.Export(handoff.OutputStrata, pulumi.String(buildinfo.Version))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 )
 
 const (
@@ -56,6 +57,9 @@ func below(t *testing.T, edit func(*platform.Config)) *pulumitest.Engine {
 	config.TeamCredentials = map[string]platform.Credentials{"web": {Username: "web", Password: "canary-web"}}
 	if edit != nil {
 		edit(&config)
+	}
+	if config.Target != "local" && config.OperatorImage == "" {
+		config.Operator = operators.Upstream // It needs no image.
 	}
 	engine := &pulumitest.Engine{Config: map[string]string{}, Read: map[string]resource.PropertyMap{}}
 	values, err := config.ConfigMap()

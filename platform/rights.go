@@ -10,13 +10,15 @@ import (
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	rbac "k8s.io/api/rbac/v1"
+
+	"github.com/strata-platform/strata/platform/operators"
 )
 
 // rights holds the objects that decide what the platform account and the operator may do. These objects must outlive
 // everything that the two apply and run.
 type rights struct {
-	// upstream says whether the operator is upstream's.
-	upstream bool
+	// config decides which operator runs Stacks, and where.
+	config Config
 	// catalogue holds the rules that the catalogue adds to the ClusterRoles.
 	catalogue    map[string][]rbac.PolicyRule
 	all          []pulumi.Resource
@@ -25,10 +27,10 @@ type rights struct {
 }
 
 // newRights creates the ClusterRoles, the platform's own namespaces and the platform account.
-func newRights(ctx *pulumi.Context, upstream bool, catalogue map[string][]rbac.PolicyRule, opts ...pulumi.ResourceOption) (*rights, error) {
-	made := &rights{upstream: upstream, catalogue: catalogue, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
+func newRights(ctx *pulumi.Context, config Config, catalogue map[string][]rbac.PolicyRule, opts ...pulumi.ResourceOption) (*rights, error) {
+	made := &rights{config: config, catalogue: catalogue, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
 	for _, step := range []func(*pulumi.Context, []pulumi.ResourceOption) error{
-		made.makeNamespaces, made.makeClusterRoles, made.makeAccount, made.guardOperator,
+		made.makeNamespaces, made.makeClusterRoles, made.makeAccount,
 	} {
 		if err := step(ctx, opts); err != nil {
 			return nil, err
@@ -40,8 +42,10 @@ func newRights(ctx *pulumi.Context, upstream bool, catalogue map[string][]rbac.P
 func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	for _, name := range []string{PlatformNamespace, OperatorNamespace} {
 		marks := labels()
-		// "restricted" keeps pods of this namespace from reaching their node, whoever creates a Deployment here.
 		marks["pod-security.kubernetes.io/enforce"] = pulumi.String("restricted")
+		if name == OperatorNamespace {
+			marks["pod-security.kubernetes.io/enforce"] = pulumi.String(r.config.choice().Level())
+		}
 		namespace, err := corev1.NewNamespace(ctx, "namespace-"+name, &corev1.NamespaceArgs{
 			Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(name), Labels: marks},
 		}, opts...)
@@ -56,7 +60,7 @@ func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOptio
 
 func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	roles := ClusterRoles()
-	if r.upstream {
+	if r.config.upstreamOperator() {
 		roles = upstreamClusterRoles()
 	}
 	roles = merge(roles, r.catalogue)
@@ -99,8 +103,12 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 	r.all = append(r.all, account, binding)
 
 	roles := NamespaceRoles()
-	if r.upstream {
+	if choice := r.config.choice(); choice.Upstream() {
 		roles = upstreamNamespaceRoles()
+		roles[OperatorNamespace] = append(roles[OperatorNamespace], operators.AfterPod(OperatorAccount)...)
+	} else if choice.Pod() {
+		roles[OperatorNamespace] = append(roles[OperatorNamespace], operators.PlatformRules()...)
+		roles[PlatformNamespace] = append(roles[PlatformNamespace], operators.AfterUpstream(OperatorSource)...)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(roles)) {
 		if err := r.grant(ctx, "platform", namespace, RolePlatform, roles[namespace], subjects, opts); err != nil {
@@ -130,8 +138,12 @@ func (r *rights) grant(
 	return err
 }
 
-// metadata returns the metadata of an object in one of the platform's namespaces. The object depends on the namespace.
+// metadata returns the metadata of an object in one of the platform's namespaces, which the object depends on, or of a
+// cluster-scoped object.
 func (r *rights) metadata(namespace, name string) *metav1.ObjectMetaArgs {
+	if namespace == "" {
+		return clusterMetadata(name)
+	}
 	return &metav1.ObjectMetaArgs{
 		Name: pulumi.String(name), Namespace: r.namespaces[namespace].Metadata.Name().Elem(), Labels: labels(),
 	}

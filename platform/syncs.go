@@ -34,7 +34,7 @@ func (c Config) pinned(ctx *pulumi.Context) (pins.Pins, error) {
 	return pins.Load(settings.Path(ctx, c.StrataFile))
 }
 
-// newPlatformSyncs makes Flux apply layer 3 under the platform account: the target's entry point below sync/clusters, and an
+// newPlatformSyncs makes Flux apply layer 3 under the platform account: the entry point below sync/clusters of the target and the operator, and an
 // organisation's own part. It returns the syncs, for pulumi.DependsOn.
 func newPlatformSyncs(
 	ctx *pulumi.Context, config Config, pinned pins.Pins, rights *rights, opts ...pulumi.ResourceOption,
@@ -96,13 +96,18 @@ func newPlatformSync(
 	if _, isArtifact := origin.(fluxcd.OCI); isArtifact {
 		components = []string{artifactComponent}
 	}
+	patches, err := config.choice().Patches()
+	if err != nil {
+		return nil, err
+	}
 	return fluxcd.NewSync(ctx, "platform-sync", &fluxcd.SyncArgs{
 		Namespace:      pulumi.String(PlatformNamespace),
 		Name:           pulumi.String(PlatformAccount),
 		Source:         source,
 		ServiceAccount: pulumi.String(PlatformAccount),
-		Path:           pulumi.String("./sync/clusters/" + config.Target),
+		Path:           pulumi.String("./sync/clusters/" + config.choice().EntryPoint()),
 		Components:     components,
+		Patches:        patches,
 		// The entry point contains only Kustomizations, and they report their own readiness. Flux would check them every
 		// five seconds, and report the entry point ready later than them.
 		Timeout: pulumi.String("5m"),

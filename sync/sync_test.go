@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	layer3 "github.com/strata-platform/strata/sync"
 )
 
@@ -62,7 +63,7 @@ func decoded(t *testing.T, target string, built resmap.ResMap) []kustomizev1.Kus
 
 func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 	order := []string{"policies", "operator-crds", "operator"}
-	for target, want := range map[string][]string{"local": order, "gke": order, "local-upstream": order} {
+	for target, want := range map[string][]string{"local": order, "gke": order, "local-upstream": order, "gke-embedded": order} {
 		t.Run(target, func(t *testing.T) {
 			var names []string
 			for _, sync := range syncs(t, target) {
@@ -83,8 +84,9 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 				if isUpstreams(sync) {
 					continue
 				}
-				if !spec.Prune {
-					t.Errorf("%s does not prune", sync.Name)
+				// On Google Cloud the kinds stay: with a kind, every Stack and its resources would go.
+				if keeps := target == "gke-embedded" && sync.Name == "operator-crds"; spec.Prune == keeps {
+					t.Errorf("%s prunes: %v", sync.Name, spec.Prune)
 				}
 				if spec.SourceRef.Kind != "GitRepository" || spec.SourceRef.Name != platform.PlatformAccount || spec.SourceRef.Namespace != "" {
 					t.Errorf("%s takes %s", sync.Name, spec.SourceRef.String())
@@ -102,7 +104,7 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 
 // TestTheComponentForArtifactsChangesTheKindOfThePlatformsSource adds the component to each entry point, as layer 2 does.
 func TestTheComponentForArtifactsChangesTheKindOfThePlatformsSource(t *testing.T) {
-	for _, target := range []string{"local", "gke", "local-upstream"} {
+	for _, target := range []string{"local", "gke", "local-upstream", "gke-embedded"} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, layer3.Files); err != nil {
 			t.Fatal(err)
@@ -136,7 +138,7 @@ func TestTheComponentForArtifactsChangesTheKindOfThePlatformsSource(t *testing.T
 // TestEachSyncWaitsForTheOneBefore checks the order of the syncs: policies, operator-crds, operator. So the policies
 // exist before any Program or Stack, and before the operator.
 func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
-	for _, target := range []string{"local", "gke", "local-upstream"} {
+	for _, target := range []string{"local", "gke", "local-upstream", "gke-embedded"} {
 		before := map[string]string{"operator-crds": "policies", "operator": "operator-crds"}
 		for _, sync := range syncs(t, target) {
 			var waits []string
@@ -151,7 +153,7 @@ func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
 }
 
 func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
-	for _, target := range []string{"local", "gke", "local-upstream"} {
+	for _, target := range []string{"local", "gke", "local-upstream", "gke-embedded"} {
 		for _, sync := range syncs(t, target) {
 			if isUpstreams(sync) {
 				continue // Its objects come from upstream's repository; the roles name their kinds.
@@ -161,6 +163,9 @@ func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
 				rules := platform.ClusterRoles()[platform.RolePlatform]
 				if namespace := object.GetNamespace(); namespace != "" {
 					rules = platform.NamespaceRoles()[namespace]
+					if target == "gke-embedded" && namespace == platform.OperatorNamespace {
+						rules = append(rules, operators.PlatformRules()...)
+					}
 				}
 				allowed := slices.ContainsFunc(rules, func(rule rbac.PolicyRule) bool {
 					return slices.Contains(rule.APIGroups, id.Group) && slices.Contains(rule.Resources, plural(id.Kind)) &&

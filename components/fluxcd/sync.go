@@ -36,6 +36,8 @@ type SyncArgs struct {
 	// Components are folders with components of kustomize, relative to Path, that change the objects before Flux applies them; nil
 	// means none.
 	Components []string
+	// Patches change the objects before Flux applies them; nil means none.
+	Patches []Patch
 	// KeepRemoved keeps an object in the cluster after its manifest is removed from the source. By default Flux deletes
 	// it.
 	KeepRemoved bool
@@ -58,6 +60,14 @@ type SyncArgs struct {
 	// DeletionPolicy decides what happens to the objects when the sync is deleted: DeleteAndWait, Delete or Orphan. Empty
 	// means DeleteAndWait, or Orphan with KeepRemoved.
 	DeletionPolicy string
+}
+
+// Patch changes one object of a sync.
+type Patch struct {
+	// Kind and Name identify the object. Both are required.
+	Kind, Name string
+	// Operations is a JSON patch (RFC 6902). Required.
+	Operations string
 }
 
 // Deletion policies of a sync's objects.
@@ -128,6 +138,15 @@ func (a *SyncArgs) spec() pulumi.Map {
 	if len(a.Components) > 0 {
 		spec["components"] = pulumi.ToStringArray(a.Components)
 	}
+	if len(a.Patches) > 0 {
+		patches := make(pulumi.Array, len(a.Patches))
+		for i, patch := range a.Patches {
+			patches[i] = pulumi.Map{
+				"target": pulumi.Map{"kind": pulumi.String(patch.Kind), "name": pulumi.String(patch.Name)}, "patch": pulumi.String(patch.Operations),
+			}
+		}
+		spec["patches"] = patches
+	}
 	put(spec, "timeout", a.Timeout)
 	put(spec, "targetNamespace", a.TargetNamespace)
 	if len(a.DependsOn) > 0 {
@@ -164,6 +183,7 @@ func (a *SyncArgs) check() error {
 		"ServiceAccount must be given: without one, Flux applies the source as the namespace's default account")
 	p.refuse(!slices.Contains([]string{DeleteAndWait, Delete, Orphan}, a.deletionPolicy()),
 		"DeletionPolicy must be "+DeleteAndWait+", "+Delete+" or "+Orphan)
+	p.refuse(slices.ContainsFunc(a.Patches, func(p Patch) bool { return p.Kind == "" || p.Name == "" || p.Operations == "" }), "each Patch needs Kind, Name and Operations")
 	p.refuse(slices.Contains(a.DependsOn, nil), "a Sync in DependsOn must not be nil")
 	p.refuse(!a.Wait && len(a.HealthChecks) > 0, "HealthChecks need Wait")
 	return append(p, checkHealth(a.HealthChecks)...).err()

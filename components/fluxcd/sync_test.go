@@ -27,6 +27,7 @@ func TestNewSyncAppliesASourceUnderAnAccount(t *testing.T) {
 			RetryInterval:   pulumi.String("1s"),
 			TargetNamespace: team,
 			Components:      []string{"../artifact"},
+			Patches:         []Patch{{Kind: "Kustomization", Name: "operator", Operations: "[]"}},
 			DependsOn:       []*Sync{first},
 			HealthChecks:    []HealthCheck{{APIVersion: "example.com/v1", Kind: "Widget", Current: "has(status.done)"}},
 		}, cluster)
@@ -55,7 +56,9 @@ func TestNewSyncAppliesASourceUnderAnAccount(t *testing.T) {
 		},
 		"app-kustomization": {
 			"path": "./", "prune": false, "wait": true, "retryInterval": "1s", "deletionPolicy": "Orphan",
-			"timeout": "2m", "targetNamespace": "team-web", "components": []any{"../artifact"}, "dependsOn": []any{map[string]any{"name": "infra"}},
+			"timeout": "2m", "targetNamespace": "team-web", "components": []any{"../artifact"},
+			"patches":          []any{map[string]any{"target": map[string]any{"kind": "Kustomization", "name": "operator"}, "patch": "[]"}},
+			"dependsOn":        []any{map[string]any{"name": "infra"}},
 			"healthCheckExprs": []any{map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "current": "has(status.done)"}},
 		},
 	} {

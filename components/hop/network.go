@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/fluxcd"
-	"github.com/strata-platform/strata/components/internal/network"
+	"github.com/strata-platform/strata/components/network"
 )
 
 const (

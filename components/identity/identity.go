@@ -174,12 +174,12 @@ func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceacc
 	if err != nil {
 		return err
 	}
-	i.Credentials = pulumi.ToSecret(key.PrivateKey.ApplyT(decodeKey)).(pulumi.StringOutput)
+	i.Credentials = pulumi.ToSecret(key.PrivateKey.ApplyT(KeyFile)).(pulumi.StringOutput)
 	return nil
 }
 
-// decodeKey decodes the API's base64 encoding of a key file. Its error never quotes the value.
-func decodeKey(encoded string) (string, error) {
+// KeyFile decodes the API's base64 encoding of a key file. Its error never quotes the value.
+func KeyFile(encoded string) (string, error) {
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return "", fmt.Errorf("the private key that Google returned is not base64")

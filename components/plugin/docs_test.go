@@ -125,7 +125,7 @@ func TestTheTableOfSDKsHasTheVersionsOfTheModule(t *testing.T) {
 	}
 }
 
-func TestTheImageOfWorkspacesHasTheVersionsOfTheModule(t *testing.T) {
+func TestTheImagesHaveTheVersionsOfTheModule(t *testing.T) {
 	file, err := modfile.Parse("go.mod", []byte(docstest.Read(t, "go.mod")), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -134,14 +134,19 @@ func TestTheImageOfWorkspacesHasTheVersionsOfTheModule(t *testing.T) {
 	for _, r := range file.Require {
 		versions[r.Mod.Path] = strings.TrimPrefix(r.Mod.Version, "v")
 	}
-	recipe := docstest.Read(t, "images/workspace/Containerfile")
-	for _, want := range []string{
-		"FROM docker.io/pulumi/pulumi:" + versions["github.com/pulumi/pulumi/sdk/v3"] + "-nonroot\n",
-		"resource gcp " + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + " ", "resource kubernetes " + versions["github.com/pulumi/pulumi-kubernetes/sdk/v4"] + " ",
-		"resource random " + versions["github.com/pulumi/pulumi-random/sdk/v4"] + "\n", "resource strata " + plugin.Version + " ",
+	// The image of the operator contains the plugin strata as a program of this module.
+	for file, own := range map[string]string{
+		"images/workspace/Containerfile": "resource strata " + plugin.Version + " ", "images/operator/Containerfile": " pulumi-resource-strata ",
 	} {
-		if !strings.Contains(recipe, want) {
-			t.Errorf("the recipe does not contain %q", want)
+		recipe := docstest.Read(t, file)
+		for _, want := range []string{
+			"FROM docker.io/pulumi/pulumi:" + versions["github.com/pulumi/pulumi/sdk/v3"] + "-nonroot\n", own,
+			"resource gcp " + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + " ", "resource kubernetes " + versions["github.com/pulumi/pulumi-kubernetes/sdk/v4"] + " ",
+			"resource random " + versions["github.com/pulumi/pulumi-random/sdk/v4"],
+		} {
+			if !strings.Contains(recipe, want) {
+				t.Errorf("%s does not contain %q", file, want)
+			}
 		}
 	}
 }

@@ -62,9 +62,6 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	}
 	defer root.Close()
 	r := &run{Options: options, tree: hidden{root.FS()}}
-	if r.kinds, err = admission.Kinds(options.Limits.Entries); err != nil {
-		return nil, err
-	}
 	temporary, err := os.MkdirTemp("", "strata-check-")
 	if err != nil {
 		return nil, err
@@ -76,6 +73,10 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 		return nil, err
 	}
 	defer judge.Close()
+	// The schemas of the kinds load while the process of the trial starts.
+	if r.kinds, err = admission.Kinds(options.Limits.Entries); err != nil {
+		return nil, err
+	}
 	if err := r.all(ctx, judge); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/status/message"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/fields"
+	"github.com/strata-platform/strata/operator/controller/prerequisites"
 	"github.com/strata-platform/strata/operator/controller/program"
 	"github.com/strata-platform/strata/operator/engine/owners"
 	"github.com/strata-platform/strata/platform"
@@ -162,7 +164,7 @@ func (r *run) operate(objects []found) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(stacks)) {
-		if err := fields.Validate(&stacks[name].Spec); err != nil {
+		if err := cmp.Or(fields.Validate(stacks[name]), prerequisites.CheckCircle(stacks[name], stacks)); err != nil {
 			object := places["Stack "+name]
 			field, _, _ := strings.Cut(err.Error(), " ")
 			r.add(object.at(strings.Trim(field, ":,")), RuleStack, object.String(), fmt.Sprintf("Stack %s: %v", name, err), "correct it and push")

@@ -57,8 +57,7 @@ func (p *Platform) check(ctx context.Context) (facts, []finding) {
 	if len(found) == 0 {
 		found = p.checkLayers(ctx, &f)
 	}
-	findings = append(findings, found...)
-	return f, append(findings, p.checkImage()...)
+	return f, append(findings, found...)
 }
 
 func (p *Platform) checkTeamsFile() []finding {
@@ -101,11 +100,8 @@ func (p *Platform) checkLayers(ctx context.Context, f *facts) []finding {
 			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set target gke") + "`",
 		})
 	}
-	if len(second) == 0 && f.platform.WorkspaceImage == "" {
-		findings = append(findings, finding{
-			Check: "workspaces", Note: true, Found: "no image is set for the pods of Stacks, so each run downloads its plugins into upstream's newest image",
-			Remedy: "build images/workspace/Containerfile, and run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set workspaceImage NAME@sha256:DIGEST") + "`",
-		})
+	if len(second) == 0 {
+		findings = append(findings, p.checkOperator(f, len(first) == 0)...)
 	}
 	findings = append(findings, checkGoogle()...)
 	if _, err := exec.LookPath("gke-gcloud-auth-plugin"); err != nil && len(first) == 0 && !f.bootstrap.IssueClientCertificate {

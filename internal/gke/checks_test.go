@@ -79,11 +79,13 @@ func TestTheCommandsOfTheChecksFixTheirFindings(t *testing.T) {
 	p := testRepository(t)
 	values := map[string]string{
 		"project": "acme-platform", "fleetUrl": "https://git.acme.example/fleet.git", "platformUrl": "https://git.acme.example/strata.git",
-		"teamUrl": "https://git.acme.example/{team}.git", "gitUsername": "writer", "fleetUsername": "reader",
+		"teamUrl": "https://git.acme.example/{team}.git", "gitUsername": "writer",
+		"operatorImage": "registry.acme.example/strata-operator@sha256:" + strings.Repeat("0a", 32),
 	}
 	for _, want := range [][]string{
 		{"there is no stack dev", "there is no stack dev"},
-		{"project is missing", "fleetUrl is missing", "gitUsername is missing", "gitPassword is missing", "platformUrl is missing", "teamUrl is missing", "fleetUsername and fleetPassword must be a login that only reads"},
+		{"project is missing", "fleetUrl is missing", "gitUsername is missing", "gitPassword is missing", "platformUrl is missing", "teamUrl is missing", "operatorImage is missing"},
+		{"the embedded operator runs Stacks in its own pod"},
 		nil,
 	} {
 		lacking := lackingOf(p.check(t.Context()))

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/strata-platform/strata/internal/buildinfo"
@@ -77,21 +76,4 @@ func checkGoogle() []finding {
 func onGoogle() bool {
 	product, err := os.ReadFile("/sys/class/dmi/id/product_name")
 	return err == nil && strings.Contains(string(product), "Google")
-}
-
-// operatorImage is the file that names the operator's image.
-const operatorImage = "sync/operator/gke/kustomization.yaml"
-
-var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
-
-// checkImage adds a note if a tag, and no digest, pins the operator's image.
-func (p *Platform) checkImage() []finding {
-	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
-	if err != nil || imageDigest.Match(content) {
-		return nil
-	}
-	return []finding{{
-		Check: "operator", Note: true, Found: "a tag names its image, and the publisher can move the tag",
-		Remedy: "add its digest in " + operatorImage + " of the platform repository",
-	}}
 }

@@ -31,7 +31,7 @@ const (
 func (p *Platform) About() lifecycle.About {
 	return lifecycle.About{
 		Place: "the platform on Google Cloud, stack " + p.Environment, Engineer: engineer(),
-		Operator:  "policies, upstream's operator for Program and Stack",
+		Operator:  "policies, the operator for Program and Stack",
 		TeamsFile: lifecycle.TeamsFile, Call: p.strataLine,
 		Unprotect: fmt.Sprintf("run `%s`, then `%s`", p.pulumiLine(lifecycle.BootstrapLayer, "config set deletionProtection false"),
 			p.strataLine("layer up "+lifecycle.BootstrapLayer)),

@@ -5,23 +5,16 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/strata-platform/strata/internal/atomicfile"
-	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/parts"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/platform"
 )
-
-// operatorFile is the file of layer 3 that pins upstream's operator.
-const operatorFile = "sync/operator/gke/kustomization.yaml"
-
-var operatorTag = regexp.MustCompile(`(?m)^ +newTag: (\S+)$`)
 
 // Offered returns the pins of a strata of the given version.
 func Offered(version string) (pins.Pins, error) {
@@ -110,7 +103,7 @@ func (r Repository) Compare(version string) (Upgrade, error) {
 		if isFile(filepath.Join(r.Root, "go.sum")) {
 			u.Next = append(u.Next, "go mod tidy")
 		}
-		u.Next = append(u.Next, "strata layer preview "+lifecycle.PlatformLayer)
+		u.Next = append(u.Next, `git commit --all --message "Update Strata"`, "strata upgrade --plan", "strata upgrade")
 	}
 	return u, nil
 }

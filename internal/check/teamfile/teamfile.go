@@ -18,6 +18,7 @@ import (
 
 	"github.com/strata-platform/strata/catalogue"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -121,6 +122,8 @@ func Load(from Source) (string, platform.Limits, error) {
 		return "", platform.Limits{}, err
 	}
 	config.TeamURL = origin(from.Repository)
+	// The file does not name the operator. The limits under upstream's are the stricter ones.
+	config.Operator = operators.Upstream
 	limits, err := platform.TeamLimits(config, list.Teams[at], list.Catalogue, filepath.Join(filepath.Dir(file), catalogue.Folder))
 	return list.Teams[at].Name, limits, err
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/components/fluxcd/internal/kubeconfig"
 	"github.com/strata-platform/strata/components/internal/inputs"
-	"github.com/strata-platform/strata/components/internal/network"
+	"github.com/strata-platform/strata/components/network"
 )
 
 // servicePort is the port of source-controller's artifacts and of notification-controller's events.
