@@ -42,6 +42,9 @@ const (
 	fieldPassphrase  = "passphrase"
 	// fieldProvider is missing for a team whose state a passphrase encrypts.
 	fieldProvider = "secretsProvider"
+	// fieldFormer and fieldFormerCredentials are missing except while the passphrase or the key is rotated.
+	fieldFormer            = "formerPassphrase"
+	fieldFormerCredentials = "formerCredentials"
 )
 
 // Bootstrap is the context that layer 1 hands to layer 2.
@@ -75,9 +78,12 @@ type BootstrapTenant struct {
 	Backend string
 	// Credentials is the key file of Account; empty if the team authenticates without a key.
 	Credentials Secret
-	// Passphrase encrypts the secrets in the state in Backend, unless Provider does. It never changes as long as that state
-	// exists.
+	// Passphrase encrypts the secrets in the state in Backend, unless Provider does. As long as that state exists, it changes by a
+	// rotation only.
 	Passphrase Secret
+	// FormerPassphrase is the passphrase before Passphrase, with which some states may still be encrypted; empty except during a
+	// rotation.
+	FormerPassphrase Secret
 	// Provider is the secrets provider that encrypts the secrets in that state, such as
 	// gcpkms://projects/acme-dev/locations/europe-west1/keyRings/strata/cryptoKeys/web; empty if Passphrase does. Account may
 	// use its key; no other team's account may.
@@ -100,6 +106,10 @@ type BootstrapTenantOutputs struct {
 
 	// Provider is nil for a team whose state the passphrase encrypts.
 	Provider pulumi.StringInput
+
+	// FormerPassphrase and FormerCredentials are nil except during a rotation. Layer 2 does not read FormerCredentials: they are for
+	// the proof that they are refused afterwards.
+	FormerPassphrase, FormerCredentials pulumi.StringInput
 }
 
 // Export exports the context as outputs of the stack, with the secret ones marked as secrets.
@@ -114,6 +124,11 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 		}
 		if tenant.Provider != nil {
 			fields[fieldProvider] = tenant.Provider
+		}
+		for name, value := range map[string]pulumi.StringInput{fieldFormer: tenant.FormerPassphrase, fieldFormerCredentials: tenant.FormerCredentials} {
+			if value != nil {
+				fields[name] = pulumi.ToSecret(value)
+			}
 		}
 		tenants[name] = fields
 	}
@@ -215,6 +230,9 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 		}
 		if provider := fields[fieldProvider]; provider != nil {
 			tenant.Provider = r.asText(at+"."+fieldProvider, provider)
+		}
+		if former := fields[fieldFormer]; former != nil {
+			tenant.FormerPassphrase = Secret(r.asText(at+"."+fieldFormer, former))
 		}
 		credentials, isText := fields[fieldCredentials].(string)
 		switch {

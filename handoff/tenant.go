@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"encoding/base64"
 	"maps"
 	"slices"
 
@@ -19,6 +20,7 @@ const PlanName = keys.PlanName
 const (
 	KeyBackendURL        = keys.BackendURL
 	KeyPassphrase        = keys.Passphrase
+	KeyFormerPassphrase  = keys.FormerPassphrase
 	KeyGoogleCredentials = keys.GoogleCredentials
 	KeyGoogleProject     = keys.GoogleProject
 	KeyGoogleRegion      = keys.GoogleRegion
@@ -43,6 +45,8 @@ type Tenant struct {
 	BackendURL pulumi.StringInput
 	// Passphrase encrypts the secrets in that state.
 	Passphrase pulumi.StringInput
+	// FormerPassphrase encrypted those secrets before a rotation that has not finished; nil without one.
+	FormerPassphrase pulumi.StringInput
 	// GoogleCredentials is the key file of the team's Google service account; empty if the team needs no key.
 	GoogleCredentials pulumi.StringInput
 	// Project and Region are the location of the team's cloud resources.
@@ -56,6 +60,17 @@ func (t Tenant) SecretData() pulumi.StringMapOutput {
 	return pulumi.ToSecret(t.environment().ToStringMapOutput()).(pulumi.StringMapOutput)
 }
 
+// FormerData returns the part of the Secret's content that exists only during a rotation, encoded as in the field data; nil without
+// one. In stringData it would stay:
+// the API server records the owner of a key of data, and not that of a key of stringData.
+func (t Tenant) FormerData() pulumi.StringMapInput {
+	if t.FormerPassphrase == nil {
+		return nil
+	}
+	encoded := t.FormerPassphrase.ToStringOutput().ApplyT(func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) })
+	return pulumi.ToSecret(pulumi.StringMap{KeyFormerPassphrase: encoded.(pulumi.StringOutput)}.ToStringMapOutput()).(pulumi.StringMapOutput)
+}
+
 func (t Tenant) environment() pulumi.StringMap {
 	return pulumi.StringMap{
 		KeyBackendURL:        t.BackendURL,
@@ -66,7 +81,7 @@ func (t Tenant) environment() pulumi.StringMap {
 	}
 }
 
-// SecretKeys returns the keys of the context's Secret, sorted.
+// SecretKeys returns the keys of the context's Secret that are variables of each Stack, sorted.
 func SecretKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.environment())) }
 
 // SettingNamespace is the namespace of the config keys that a team's Stacks get from the context's ConfigMap, so that they

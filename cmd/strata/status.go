@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/inspect"
+	"github.com/strata-platform/strata/internal/versions"
 )
 
 // errNotReady sets the exit code after a printed report of a platform that is not ready.
@@ -48,7 +49,7 @@ line for each change, with -o json a document on one line, and with -o yaml a do
 			if watch {
 				return watchStatus(command.Context(), p, io, o)
 			}
-			report, err := p.Status(command.Context())
+			report, err := versions.Status(command.Context(), p)
 			if err != nil {
 				return err
 			}

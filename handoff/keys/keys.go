@@ -11,8 +11,10 @@ const PlanName = "strata-plan"
 
 // Keys of the Secret: environment variables of a team's Stacks.
 const (
-	BackendURL        = "PULUMI_BACKEND_URL"
-	Passphrase        = "PULUMI_CONFIG_PASSPHRASE"
+	BackendURL = "PULUMI_BACKEND_URL"
+	Passphrase = "PULUMI_CONFIG_PASSPHRASE"
+	// FormerPassphrase is in the Secret only while the passphrase is rotated. The operator reads it, and no run sees it.
+	FormerPassphrase  = "PULUMI_CONFIG_PASSPHRASE_FORMER"
 	GoogleCredentials = "GOOGLE_CREDENTIALS"
 	GoogleProject     = "GOOGLE_PROJECT"
 	GoogleRegion      = "GOOGLE_REGION"
@@ -27,7 +29,7 @@ const (
 	Instance = "instance"
 )
 
-// Secret returns the keys of the Secret.
+// Secret returns the keys of the Secret that are variables of each Stack.
 func Secret() []string {
 	return []string{BackendURL, Passphrase, GoogleCredentials, GoogleProject, GoogleRegion}
 }

@@ -182,35 +182,43 @@ func served(config *rest.Config) ([]metav1.APIResource, error) {
 
 // definition returns the CustomResourceDefinition of a kind; nil if it is gone.
 func definition(ctx context.Context, client dynamic.Interface, kind metav1.APIResource) (*apiextensionsv1.CustomResourceDefinition, error) {
-	name := kind.Name + "." + catalogue.Group
+	return definitionNamed(ctx, client, kind.Name+"."+catalogue.Group)
+}
+
+// definitionNamed returns a CustomResourceDefinition by its name; nil if there is none.
+func definitionNamed(ctx context.Context, client dynamic.Interface, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	object, err := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the kind %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("read the kind %s: %w", name, err)
 	}
 	encoded, err := object.MarshalJSON()
 	if err != nil {
-		return nil, fmt.Errorf("read the kind %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("read the kind %s: %w", name, err)
 	}
 	found := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal(encoded, found); err != nil {
-		return nil, fmt.Errorf("read the kind %s: %w", kind.Kind, err)
+		return nil, fmt.Errorf("read the kind %s: %w", name, err)
 	}
 	return found, nil
 }
 
 // eachOrder calls do for each order of a kind, by namespace and name.
 func eachOrder(ctx context.Context, client dynamic.Interface, kind metav1.APIResource, do func(*unstructured.Unstructured)) error {
-	orders := schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Name}
+	return eachObject(ctx, client, schema.GroupVersionResource{Group: catalogue.Group, Version: catalogue.Version, Resource: kind.Name}, do)
+}
+
+// eachObject calls do for each object of a kind, by namespace and name.
+func eachObject(ctx context.Context, client dynamic.Interface, kind schema.GroupVersionResource, do func(*unstructured.Unstructured)) error {
 	for options := (metav1.ListOptions{Limit: page}); ; {
-		found, err := client.Resource(orders).List(ctx, options)
+		found, err := client.Resource(kind).List(ctx, options)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("list the orders of kind %s: %w", kind.Kind, err)
+			return fmt.Errorf("list the objects of %s: %w", kind.GroupResource(), err)
 		}
 		for i := range found.Items {
 			do(&found.Items[i])

@@ -21,7 +21,7 @@ import (
 	"github.com/strata-platform/strata/catalogue"
 )
 
-// comparison is an entry beside its kind in the cluster.
+// comparison is a kind of the cluster beside its entry, or beside another definition of the kind.
 type comparison struct {
 	// same says that the two do not differ in what an order can say.
 	same bool
@@ -47,10 +47,15 @@ func compare(old *apiextensionsv1.CustomResourceDefinition, entry *catalogue.Ent
 	case entry.Names.Kind != names.Kind:
 		return gone(fmt.Sprintf("names.kind changes from %s to %s, which Kubernetes refuses for a kind that exists", names.Kind, entry.Names.Kind)), nil
 	}
-	before, after := schemaOf(old), schemaOf(entry.Definition())
+	before, after := schemaOf(old, catalogue.Version), schemaOf(entry.Definition(), catalogue.Version)
 	if before == nil {
 		return nil, fmt.Errorf("the kind has no schema of version %s", catalogue.Version)
 	}
+	return compareSchemas(before, after)
+}
+
+// compareSchemas compares two schemas of a kind.
+func compareSchemas(before, after *apiextensionsv1.JSONSchemaProps) (*comparison, error) {
 	c := &comparison{same: equality.Semantic.DeepEqual(before, after), breaking: narrowed(before, after)}
 	if c.same {
 		return c, nil
@@ -72,10 +77,10 @@ func compare(old *apiextensionsv1.CustomResourceDefinition, entry *catalogue.Ent
 
 func gone(why string) *comparison { return &comparison{gone: why, breaking: []string{why}} }
 
-// schemaOf returns the schema of a kind without its status, which the platform writes; nil if there is none.
-func schemaOf(kind *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.JSONSchemaProps {
+// schemaOf returns the schema of a version of a kind without its status, which the platform writes; nil if there is none.
+func schemaOf(kind *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.JSONSchemaProps {
 	for _, version := range kind.Spec.Versions {
-		if version.Name == catalogue.Version && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
+		if version.Name == name && version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
 			schema := version.Schema.OpenAPIV3Schema.DeepCopy()
 			delete(schema.Properties, "status")
 			return schema

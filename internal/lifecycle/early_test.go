@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle/early"
 	"github.com/strata-platform/strata/internal/status"
 )
 
@@ -150,10 +151,11 @@ func TestLayer2BeginsEarlyAndChangesNothingBeforeLayer1Ends(t *testing.T) {
 func TestAnInterruptEndsTheEarlyRun(t *testing.T) {
 	target := &pairTarget{testTarget: newTestTarget(t, nil), waits: make(chan struct{})}
 	ctx, interrupt := context.WithCancel(t.Context())
-	e := beginEarly(ctx, target.run(PlatformLayer))
+	run := target.run(PlatformLayer)
+	e := early.Begin(ctx, run.Runner, run.Layer)
 	<-target.waits
 	interrupt()
-	<-e.done
+	e.Wait()
 	if _, err := e.Up(ctx, layers.Layer{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("after an interrupt, up ends with %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/handoff"
 )
 
 // destroyable returns an error if a layer must not be destroyed now: the Stacks need layer 2, and layer 2 needs layer 1.
@@ -78,6 +80,8 @@ type state struct {
 	resources []apitype.ResourceV3
 	// interrupted says that a killed run has left operations whose result it did not record.
 	interrupted bool
+	// strata is the version of Strata that ran the layer last; empty if unknown.
+	strata string
 }
 
 // read reads a layer's state; empty if the layer has not run. On gke, each call takes an export by pulumi.
@@ -91,6 +95,9 @@ func (p *Platform) read(ctx context.Context, layer string) (state, error) {
 	}
 	read := state{interrupted: len(stored.PendingOperations) > 0}
 	for _, resource := range stored.Resources {
+		if resource.Type == "pulumi:pulumi:Stack" {
+			read.strata, _ = resource.Outputs[handoff.OutputStrata].(string)
+		}
 		if !strings.HasPrefix(string(resource.Type), "pulumi:") {
 			read.resources = append(read.resources, resource)
 		}

@@ -27,9 +27,24 @@ func (p *Platform) LayerUp(ctx context.Context, show *progress.Reporter, layer s
 
 // LayerPreview returns what LayerUp would do, and shows it as a step.
 func (p *Platform) LayerPreview(ctx context.Context, show *progress.Reporter, layer string) (layers.Summary, error) {
-	return p.runAlone(ctx, show, layer, operation{verb: "preview", guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+	return p.runAlone(ctx, show, layer, p.previewOperation())
+}
+
+// PreviewHeld is LayerPreview for a caller that has the lock and has prepared the machine. It shows nothing itself.
+func (p *Platform) PreviewHeld(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, layer, progress, p.previewOperation())
+}
+
+// UpHeld is LayerUp for a caller that has the lock and has prepared the machine. It shows nothing itself.
+func (p *Platform) UpHeld(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, layer, progress, p.upOperation())
+}
+
+// previewOperation returns the operation that previews a layer's program.
+func (p *Platform) previewOperation() operation {
+	return operation{verb: "preview", guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
 		return run.Runner.Preview(ctx, run.Layer, progress)
-	}})
+	}}
 }
 
 // LayerDestroy deletes the resources of one layer, and shows it as a step. For a layer that never ran, it only says so. It
@@ -109,6 +124,9 @@ func (p *Platform) operateHeld(ctx context.Context, run Run, progress layers.Pro
 // upOperation returns the operation that runs a layer's program.
 func (p *Platform) upOperation() operation {
 	return operation{verb: "up", repositories: true, guard: func(ctx context.Context, layer string) error {
+		if err := p.refuseOlder(ctx, layer); err != nil {
+			return err
+		}
 		if err := p.refuseFormer(ctx, layer); err != nil {
 			return err
 		}

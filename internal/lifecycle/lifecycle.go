@@ -10,11 +10,12 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle/early"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/skew"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
@@ -26,6 +27,8 @@ type Target interface {
 	Layers
 	Cluster
 
+	// Offered returns the versions that this strata and the configuration of layer 2 bring. It starts nothing.
+	Offered(ctx context.Context) (skew.Offered, error)
 	// About describes the target.
 	About() About
 	// Teams reads the teams of teams.yaml. Their members are people.
@@ -111,14 +114,7 @@ type Run struct {
 }
 
 // Runner runs a layer, as [layers.Runner] does.
-type Runner interface {
-	Up(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
-	Preview(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
-	Refresh(ctx context.Context, l layers.Layer, progress layers.Progress) error
-	Destroy(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
-	Outputs(ctx context.Context, l layers.Layer) (auto.OutputMap, error)
-	MaskedOutputs(ctx context.Context, l layers.Layer) (map[string]any, error)
-}
+type Runner = early.Runner
 
 // Cluster reaches the cluster of layer 1.
 type Cluster interface {
@@ -138,7 +134,8 @@ type Cluster interface {
 // ErrStopped means that there is a cluster, but it does not run.
 var ErrStopped = errors.New("the cluster is stopped")
 
-// Journal records the current step of down until layer 1 is destroyed or layer 2 is up again.
+// Journal records the current step of down until layer 1 is destroyed or layer 2 is up again, and that of an upgrade until the
+// upgrade or an up has finished.
 type Journal interface {
 	// BeginDown records the step that begins.
 	BeginDown(step string) error
@@ -146,6 +143,12 @@ type Journal interface {
 	DownBegun() (step string, begun bool)
 	// EndDown removes the record.
 	EndDown() error
+	// BeginUpgrade records that the step of an upgrade to a version of Strata begins.
+	BeginUpgrade(to, step string) error
+	// UpgradeBegun returns the recorded step. A target without a record returns none.
+	UpgradeBegun() (to, step string, begun bool)
+	// EndUpgrade removes the record.
+	EndUpgrade() error
 }
 
 // Platform is the platform of a target.
@@ -164,6 +167,8 @@ type Step struct {
 	// What describes the step's work in a plan, for example "60 resources".
 	What string
 
+	// Applies marks the last step before the run of a layer. After that run, Flux applies layer 3 of this Strata.
+	Applies bool
 	// SkipAfterFailure marks a step of a purge that cannot succeed after a failed step.
 	SkipAfterFailure bool
 	// Required marks a step of a purge whose failure ends the purge. A purge continues after the failure of any other step.

@@ -15,8 +15,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/skew"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/teams"
 )
@@ -126,6 +128,8 @@ func nothing(context.Context, *progress.Reporter) (string, error) { return "", n
 type testJournal struct {
 	step  string
 	begun bool
+
+	upgradeTo, upgradeStep string
 }
 
 func (j *testJournal) BeginDown(step string) error {
@@ -134,7 +138,7 @@ func (j *testJournal) BeginDown(step string) error {
 }
 func (j *testJournal) DownBegun() (string, bool) { return j.step, j.begun }
 func (j *testJournal) EndDown() error {
-	*j = testJournal{}
+	j.step, j.begun = "", false
 	return nil
 }
 
@@ -178,4 +182,20 @@ func (r *testRunner) Outputs(context.Context, layers.Layer) (auto.OutputMap, err
 
 func (r *testRunner) MaskedOutputs(context.Context, layers.Layer) (map[string]any, error) {
 	return nil, nil
+}
+
+func (t *testTarget) Offered(context.Context) (skew.Offered, error) {
+	return skew.Offered{Strata: buildinfo.Version}, nil
+}
+
+func (j *testJournal) BeginUpgrade(to, step string) error {
+	j.upgradeTo, j.upgradeStep = to, step
+	return nil
+}
+func (j *testJournal) UpgradeBegun() (to, step string, begun bool) {
+	return j.upgradeTo, j.upgradeStep, j.upgradeTo != ""
+}
+func (j *testJournal) EndUpgrade() error {
+	j.upgradeTo, j.upgradeStep = "", ""
+	return nil
 }

@@ -2,8 +2,10 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle/early"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/status/wait"
@@ -22,6 +24,9 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what wait.Fo
 		return report, err
 	}
 	defer release()
+	if err := p.continueUpgrade(show); err != nil {
+		return report, err
+	}
 	if err := p.Orders().RefuseEarly(ctx, PlatformLayer); err != nil {
 		return report, err
 	}
@@ -46,6 +51,9 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter, what wait.Fo
 		Step{Name: "layers 3 and 4: Flux and the operator", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			var err error
 			report, err = p.WaitReady(ctx, what, func(i status.Item) { show.Detail("waiting for %s", i) })
+			if len(report.Items) > 0 && report.Platform().Ready {
+				err = errors.Join(err, p.Journal().EndUpgrade())
+			}
 			if !report.Ready {
 				return "the platform is ready, and a team is not yet", err
 			}
@@ -60,7 +68,7 @@ type pair struct {
 	*Platform
 	// above is layer 2 with its early run; early is nil if there is none. release releases both layers.
 	above   Run
-	early   *early
+	early   *early.Run
 	release func()
 }
 
@@ -89,11 +97,11 @@ func (both *pair) begin(ctx context.Context, run Run) {
 	if !ok {
 		return
 	}
-	both.early = beginEarly(ctx, above)
+	both.early = early.Begin(ctx, above.Runner, above.Layer)
 	above.Runner = both.early
 	release := both.release
 	both.above, both.release = above, func() {
-		both.early.end()
+		both.early.End()
 		remove()
 		release()
 	}

@@ -33,6 +33,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonKept is for an object whose deletion fails.
 	ReasonKept = "CannotBeDestroyed"
+	// ReasonUnsupported is for parts whose versions cannot work together.
+	ReasonUnsupported = "Unsupported"
 	// ReasonAwaitingApproval is for a Stack whose next run waits for the approval of a person. The operator sets it.
 	ReasonAwaitingApproval = v1.StalledAwaitingApprovalReason
 	// ReasonTerminating is for an object that is being deleted.

@@ -92,10 +92,11 @@ func (r Report) shorten(b branch, limit int) branch {
 // linesOfCauses returns the maximum number of lines below the tree.
 func (r Report) linesOfCauses(height int) int {
 	const blank, each = 1, 2
+	warnings := len(r.warnings())
 	if r.Ready {
-		return blank + 1
+		return blank + 1 + warnings
 	}
-	return blank + each*min(len(r.Causes), mostCauses(height)+1) + 1
+	return blank + each*min(len(r.Causes), mostCauses(height)+1) + 1 + warnings
 }
 
 // mostCauses returns the number of causes to show besides the root cause on a screen of height lines. It leaves most lines

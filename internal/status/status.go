@@ -28,6 +28,8 @@ func LayerRank(layer string) int { return slices.Index(layers, layer) }
 type Report struct {
 	Ready bool   `json:"ready"`
 	Items []Item `json:"items"`
+	// Skew are versions of the platform's parts that do not fit together. A part that cannot work is an unready item, too.
+	Skew []Skew `json:"skew,omitempty"`
 
 	// Engineer is the identity that runs layer 1, for the tree; empty if unknown.
 	Engineer string `json:"-"`
@@ -114,10 +116,20 @@ func (r Report) Lacks(layer string) bool {
 // Platform returns the report without the items of teams, whose faults the teams fix. A team that the cluster does not have
 // yet stays in the report: the platform team creates it.
 func (r Report) Platform() Report {
-	part := Report{Ready: true, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete, Early: r.Early}
+	return r.part(func(i Item) bool { return i.Layer != LayerTeam || i.Kind == KindTeam })
+}
+
+// UpTo returns the report on the items of a layer and of the layers below it.
+func (r Report) UpTo(layer string) Report {
+	return r.part(func(i Item) bool { return LayerRank(i.Layer) <= LayerRank(layer) })
+}
+
+// part returns the report on the items that keep selects.
+func (r Report) part(keep func(Item) bool) Report {
+	part := Report{Ready: true, Skew: r.Skew, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete, Early: r.Early}
 	position := map[int]int{}
 	for i, item := range r.Items {
-		if item.Layer == LayerTeam && item.Kind != KindTeam {
+		if !keep(item) {
 			continue
 		}
 		position[i] = len(part.Items)

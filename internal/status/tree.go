@@ -49,9 +49,13 @@ func (r Report) Print(w io.Writer, style Style) {
 	p.line("", "", "", "")
 	if r.Ready {
 		p.line("", green, "everything is ready", "")
-		return
+	} else {
+		r.printCauses(p)
 	}
-	r.printCauses(p)
+	for _, skew := range r.warnings() {
+		// The line ends with what to do next, so the terminal's width does not cut it.
+		printer{p.w, Style{Color: p.style.Color}}.line("", yellow, "warning: ", skew.String())
+	}
 }
 
 func (r Report) printCauses(p printer) {

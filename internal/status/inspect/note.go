@@ -20,6 +20,9 @@ var quietKinds = []string{
 	"ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
 }
 
+// operatorLabel on the operator's Deployment names the operator (sync/operator). upstreamOperator is its value for upstream's.
+const operatorLabel, upstreamOperator = "strata.dev/operator", "upstream"
+
 // note returns the note of an object in the tree.
 func note(g *graph.Graph, o *graph.Object) status.Note {
 	n := status.Note{Quiet: slices.Contains(quietKinds, o.Kind)}
@@ -39,6 +42,9 @@ func note(g *graph.Graph, o *graph.Object) status.Note {
 		}
 	case "Deployment", "StatefulSet", "Job":
 		n.Text = pods(g.PodsOf(o))
+		if o.Layer == status.LayerSync && o.Text("metadata", "labels", operatorLabel) == upstreamOperator {
+			n.Text = strings.TrimPrefix(n.Text+", reads every Secret of the cluster", ", ")
+		}
 	case "Pod":
 		n.Inner = g.OwnerOf(o) != nil
 		n.Quiet = n.Inner

@@ -28,7 +28,7 @@ const updateFailed = "UpdateFailed"
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
 	status.ReasonAwaitingApproval, status.ReasonNotCreated, status.ReasonAccessDenied, status.ReasonNothingPublished, status.ReasonNotSigned, status.ReasonRolledBack,
-	"InvalidImageName",
+	"InvalidImageName", status.ReasonUnsupported,
 }
 
 // persistence measures for how long a cause has been the same. Its zero value is ready for use.

@@ -16,7 +16,23 @@ const (
 	All For = "all"
 	// Platform waits for layers 1 to 3 only.
 	Platform For = "platform"
+
+	// Bootstrap waits for layer 1. It is no value of the flag.
+	Bootstrap For = "bootstrap"
+	// Flux waits for layers 1 and 2. It is no value of the flag.
+	Flux For = "flux"
 )
+
+// part returns the part of a report that has to be ready first.
+func (f For) part(report status.Report) status.Report {
+	switch f {
+	case Bootstrap:
+		return report.UpTo(status.LayerBootstrap)
+	case Flux:
+		return report.UpTo(status.LayerPlatform)
+	}
+	return report.Platform()
+}
 
 // String implements pflag.Value.
 func (f *For) String() string { return string(*f) }
@@ -44,7 +60,7 @@ func (e *TeamsError) Error() string {
 	return fmt.Sprintf("the platform is ready, but a team is not: %s (all causes: `%s`)", e.Cause, e.Call)
 }
 
-// Until waits like Ready, first for the platform, and then, unless what is Platform, for the teams. It returns the last
+// Until waits like Ready, first for the platform, or its lower layers, and then, if what is All, for the teams. It returns the last
 // report on both. If only a team is not ready, the error is a [*TeamsError].
 func (w Wait) Until(ctx context.Context, what For, waiting func(status.Item)) (status.Report, error) {
 	end := time.Now().Add(w.Limit)
@@ -63,9 +79,9 @@ func (w Wait) Until(ctx context.Context, what For, waiting func(status.Item)) (s
 		}
 	}
 	first := w
-	first.Look, first.Sure = part(w.Look, status.Report.Platform), part(w.Sure, status.Report.Platform)
+	first.Look, first.Sure = part(w.Look, what.part), part(w.Sure, what.part)
 	// A fault of a team must not end the wait while the platform still starts.
-	if _, err := first.Ready(ctx, waiting); err != nil || what == Platform {
+	if _, err := first.Ready(ctx, waiting); err != nil || what != All {
 		return last, err
 	}
 	whole := func(r status.Report) status.Report { return r }

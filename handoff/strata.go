@@ -1,0 +1,4 @@
+package handoff
+
+// OutputStrata is the stack output of each layer with the version of Strata that ran it last.
+const OutputStrata = "strataVersion"

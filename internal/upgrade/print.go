@@ -1,0 +1,53 @@
+package upgrade
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Print prints the plan as text: losses of data first.
+func (p Plan) Print(out io.Writer) {
+	for _, step := range p.Steps {
+		for _, lost := range step.lost() {
+			fmt.Fprintf(out, "DATA IS LOST in %s: %s\n", step.Name, lost)
+		}
+	}
+	if p.Begun != "" {
+		fmt.Fprintf(out, "an upgrade has stopped at its step %q, and continues there\n", p.Begun)
+	}
+	for n, step := range p.Steps {
+		fmt.Fprintf(out, "%d. %s: %s\n", n+1, step.Name, step.summary())
+		for _, version := range step.Versions {
+			fmt.Fprintf(out, "     %s %s -> %s\n", version.Name, cmp.Or(version.From, "unknown"), version.To)
+		}
+		for _, resource := range step.Resources {
+			fmt.Fprintf(out, "     %s\n", resource)
+		}
+	}
+	if p.Refused != "" {
+		fmt.Fprintf(out, "\nrefused: %s\n", p.Refused)
+	}
+}
+
+// summary counts what the step changes.
+func (s Step) summary() string {
+	if !s.Changes() {
+		return "nothing to change"
+	}
+	var parts []string
+	for _, op := range slices.Sorted(maps.Keys(s.Counts)) {
+		if op != "same" {
+			parts = append(parts, fmt.Sprintf("%d to %s", s.Counts[op], op))
+		}
+	}
+	if len(s.Counts) > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", s.Counts["same"]))
+	} else {
+		parts = append(parts, "Flux applies it")
+	}
+	return strings.Join(parts, ", ")
+}
