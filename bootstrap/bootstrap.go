@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/components/cloudsql"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/teams"
 )
@@ -67,6 +68,7 @@ func Program(ctx *pulumi.Context) error {
 		Plans:      plans,
 		Tenants:    tenants,
 	}.Export(ctx)
+	ctx.Export(handoff.OutputStrata, pulumi.String(buildinfo.Version))
 	return nil
 }
 

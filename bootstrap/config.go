@@ -136,6 +136,9 @@ type Config struct {
 	// of its key, and no other. Teams must not share a key. Whoever loses the key of a state loses the state's secrets, so the
 	// layer creates and destroys no key.
 	TenantSecretsProvider string `setting:"tenantSecretsProvider"`
+	// PassphraseGenerations are, by the team's name, the generations of the passphrase that exist, the newest first: [0] for the
+	// first one, [1, 0] while states move from it to the next one, and then [1]. A team without an entry has [0].
+	PassphraseGenerations map[string][]int `setting:"passphraseGenerations"`
 	// TenantRoles are roles on Project for every team's Google account, in addition to TenantRole.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
 	// TenantKeys creates a key for each team's Google account, in addition to Workload Identity, by which the Kubernetes
@@ -143,6 +146,8 @@ type Config struct {
 	// where no metadata server answers. It also creates the account with which the embedded operator answers the look-ups of
 	// plans.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
+	// KeyGenerations are the generations of the keys that exist, as in PassphraseGenerations; none means [0].
+	KeyGenerations []int `setting:"keyGenerations" default:"[]"`
 	// TenantKeyRotation is any text. A change of it replaces the keys. Run layer 2 right after, which distributes the new
 	// keys.
 	TenantKeyRotation string `setting:"tenantKeyRotation"`
@@ -200,6 +205,7 @@ func (c Config) Problems() []string {
 	refuse(c.TenantSecretsProvider != "" && !strings.Contains(c.TenantSecretsProvider, TeamPlaceholder),
 		"tenantSecretsProvider %q does not contain %s: teams would share a key", c.TenantSecretsProvider, TeamPlaceholder)
 	refuse(c.TenantKeyRotation != "" && !c.TenantKeys, "tenantKeyRotation is for keys only: set tenantKeys too")
+	problems = append(problems, c.generationProblems()...)
 	for _, problem := range identity.CheckRoles(c.TenantRoles, nil) {
 		problems = append(problems, "tenantRoles: "+problem)
 	}

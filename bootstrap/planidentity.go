@@ -32,18 +32,19 @@ func newPlanIdentity(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 	if err != nil {
 		return nil, err
 	}
-	account, err := identity.NewIdentity(ctx, "plans", &identity.IdentityArgs{
+	args := &identity.IdentityArgs{
 		AccountID:   pulumi.String("strata-plan"),
 		DisplayName: pulumi.String("Plans of commits"),
 		Project:     pulumi.String(config.Project),
 		CustomRoles: pulumi.StringMap{"plan": role.Name},
-		Key:         true,
-		KeyKeepers:  config.keyKeepers(),
-	}, opts...)
+	}
+	config.firstKey(args)
+	account, err := identity.NewIdentity(ctx, "plans", args, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return account.Credentials, nil
+	key, err := config.keys(ctx, account, "plans", opts...)
+	return key.current, err
 }
 
 // keyKeepers returns the values whose change replaces the keys of the layer, or nil.

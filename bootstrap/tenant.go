@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
-	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/urn"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/identity"
@@ -34,7 +31,11 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	if err := t.grantBuckets(ctx, account, opts...); err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
-	passphrase, err := t.passphrase(ctx, opts...)
+	key, err := t.config.keys(ctx, account, "team-"+t.team.Name, opts...)
+	if err != nil {
+		return handoff.BootstrapTenantOutputs{}, err
+	}
+	passphrase, former, err := t.passphrases(ctx, opts...)
 	if err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
@@ -46,7 +47,8 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	// passphrase must still exist, so the backend depends on it.
 	backend, err := t.backend(ctx, account, append(slices.Clone(opts), pulumi.DependsOn([]pulumi.Resource{passphrase}))...)
 	return handoff.BootstrapTenantOutputs{
-		Account: account.Email, Backend: backend, Credentials: account.Credentials, Passphrase: passphrase.Result, Provider: provider,
+		Account: account.Email, Backend: backend, Credentials: key.current, FormerCredentials: key.former,
+		Passphrase: passphrase.Result, FormerPassphrase: former, Provider: provider,
 	}, err
 }
 
@@ -58,9 +60,8 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 		DisplayName: pulumi.String("Team " + t.team.Name),
 		Project:     pulumi.String(t.config.Project),
 		Roles:       t.config.TenantRoles,
-		Key:         t.config.TenantKeys,
-		KeyKeepers:  t.config.keyKeepers(),
 	}
+	t.config.firstKey(args)
 	if t.team.MayDeclare("gcp", "sql") {
 		args.CustomRoles = pulumi.StringMap{"tenant": t.role.Name}
 	} else if t.team.Offer == "" && !slices.Contains(args.Roles, clientRole) {
@@ -77,27 +78,6 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 // clientRole is the role of a team that may declare no database. Its pods connect to the databases that it orders through
 // the Auth Proxy, and its identity can change no database and no user.
 const clientRole = "roles/cloudsql.client"
-
-// passphraseLength gives the passphrase more entropy than the key derived from it.
-const passphraseLength = 48
-
-// passphrase creates the passphrase that encrypts the secrets in the state of the team's Stacks. This layer creates it
-// together with the state, and not layer 2 with the team's namespace: the stack, and resources of a Stack without
-// destroyOnFinalize, outlive the cluster's objects.
-func (t tenant) passphrase(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*random.RandomPassword, error) {
-	return random.NewRandomPassword(ctx, passphraseName(t.team.Namespace()), &random.RandomPasswordArgs{
-		Length:  pulumi.Int(passphraseLength),
-		Special: pulumi.Bool(false),
-	}, opts...)
-}
-
-func passphraseName(namespace string) string { return namespace + "-passphrase" }
-
-// PassphraseURN returns the URN of a team's passphrase in the layer's stack. The team is given by its namespace.
-func PassphraseURN(stack, namespace string) string {
-	const token = "random:index/randomPassword:RandomPassword"
-	return string(urn.New(tokens.QName(stack), Project, "", token, passphraseName(namespace)))
-}
 
 // backend returns the URL of the backend for the state of the team's Stacks. It creates a bucket unless TenantBackend is
 // set. Only the team's account and the administrators of the project's storage can read and write that bucket.

@@ -106,7 +106,7 @@ func TestAPassphraseIsKeptForAsLongAsTheStateThatItEncrypts(t *testing.T) {
 		if length, _ := pulumitest.Plain(t, phrase.Inputs, "length"); length.(float64) < 32 {
 			t.Errorf("the passphrase of team %s has %v characters", team, length)
 		}
-		if want := bootstrap.PassphraseURN("dev", "team-"+team); phrase.URN != want {
+		if want := bootstrap.PassphraseURNs("dev", "team-"+team, nil)[0]; phrase.URN != want {
 			t.Errorf("the passphrase of team %s is %s, not %s: by that name local finds it", team, phrase.URN, want)
 		}
 		bucket := engine.Get(t, bucketType, "team-"+team+"-state-bucket")

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/repositories"
 	"github.com/strata-platform/strata/internal/pins"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/platform/origins"
 	"github.com/strata-platform/strata/teams"
 )
@@ -36,6 +37,12 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	}
 	// The metadata server answers pods only. The embedded operator runs Stacks as processes of this machine.
 	config.TenantKeys = true
+	made, err := h.Generations()
+	if err != nil {
+		return nil, err
+	}
+	config.PassphraseGenerations = made.Passphrases
+	config.KeyGenerations = append(config.KeyGenerations, made.Keys...)
 	return config.ConfigMap()
 }
 
@@ -55,7 +62,7 @@ func Platform(all repositories.Repositories, list []teams.Team, teamsFile string
 	}
 	config.Target = "local"
 	if all.Home.Operator() == home.UpstreamOperator {
-		config.Target = "local-upstream"
+		config.Target, config.Operator = "local-upstream", operators.Upstream
 		// The pods of Stacks call the API server. Layer 1 of a home from before the emulator had a private endpoint hands
 		// over no address of it.
 		config.PrivateRanges = []string{controlplane.APIServer.String() + "/32"}

@@ -63,6 +63,9 @@ func TestUpstreamsOperatorGetsBucketsAndTheAPIServer(t *testing.T) {
 		if got := second["strata-platform:target"].Value; got != want.target {
 			t.Errorf("%s: the target is %s, want %s", operator, got, want.target)
 		}
+		if got := second["strata-platform:operator"].Value; got != operator {
+			t.Errorf("%s: the operator of layer 2 is %s", operator, got)
+		}
 		if got := second["strata-platform:privateRanges"].Value; got != want.ranges {
 			t.Errorf("%s: the teams' pods reach %s, want %s", operator, got, want.ranges)
 		}

@@ -22,14 +22,22 @@ func EachUnreadable(ctx context.Context, h home.Home, r layers.Runner, l layers.
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("layer %s: find the state of the teams' Stacks: %w", l.Name, err)
 	}
+	made, err := h.Generations()
+	if err != nil {
+		return err
+	}
 	for _, state := range states {
 		namespace := state.Name()
 		if !strings.HasPrefix(namespace, teams.Team{}.Namespace()) {
 			continue
 		}
-		readable, err := r.Has(ctx, l, bootstrap.PassphraseURN(r.Stack, namespace))
-		if err != nil {
-			return err
+		readable := false
+		for _, urn := range bootstrap.PassphraseURNs(r.Stack, namespace, made.Passphrases[strings.TrimPrefix(namespace, teams.Team{}.Namespace())]) {
+			has, err := r.Has(ctx, l, urn)
+			if err != nil {
+				return err
+			}
+			readable = readable || has
 		}
 		if readable {
 			continue

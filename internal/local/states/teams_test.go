@@ -18,7 +18,7 @@ func holdPassphrases(t *testing.T, h home.Home, namespaces ...string) layers.Run
 	t.Helper()
 	resources := []map[string]string{}
 	for _, namespace := range namespaces {
-		resources = append(resources, map[string]string{"urn": bootstrap.PassphraseURN("dev", namespace)})
+		resources = append(resources, map[string]string{"urn": bootstrap.PassphraseURNs("dev", namespace, nil)[0]})
 	}
 	raw, err := json.Marshal(map[string]any{"checkpoint": map[string]any{"latest": map[string]any{"resources": resources}}})
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base32"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ type Server struct {
 
 	root    string
 	git     string
-	secret  string
+	logins  *Logins
 	errors  *log.Logger
 	pushed  func(repository string)
 	slots   slots
@@ -88,7 +87,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{Limits: DefaultLimits(), Syncs: rootSync, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
+	s := &Server{Limits: DefaultLimits(), Syncs: rootSync, root: root, git: git, logins: NewLogins(secret), errors: logger, pushed: pushed}
 	if err := s.installHooks(); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
@@ -138,10 +137,8 @@ func (s *Server) Create(ctx context.Context, name string) error {
 	return nil
 }
 
-// authentic reports whether a password is that of the account.
-func (s *Server) authentic(account, password string) bool {
-	return subtle.ConstantTimeCompare([]byte(Password(s.secret, account)), []byte(password)) == 1
-}
+// Logins returns the logins of the server.
+func (s *Server) Logins() *Logins { return s.logins }
 
 // allowed reports whether an account may read a repository or, if writes is true, write to it.
 func allowed(account, repository string, writes bool) bool {

@@ -26,7 +26,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	end, control := time.Now().Add(s.Limits.Time), http.NewResponseController(w)
 	_ = errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
 	account, password, given := r.BasicAuth()
-	if !given || !s.authentic(account, password) {
+	if !given || !s.logins.Authentic(account, password) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="strata git"`)
 		http.Error(w, "the Git server requires a user name and a password", http.StatusUnauthorized)
 		return
