@@ -16,7 +16,9 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/rotation"
 	"github.com/strata-platform/strata/internal/publish"
+	"github.com/strata-platform/strata/internal/rehearsal"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
@@ -92,8 +94,10 @@ func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
 	docstest.CheckJSON[[]cataloguecmd.Listed](t, "docs/reference/output.md", "catalogue")
 	docstest.CheckJSON[publish.Result](t, "docs/reference/output.md", "publish")
+	docstest.CheckJSON[rotation.Result](t, "docs/reference/output.md", "rotate")
 	docstest.CheckJSON[local.Saved](t, "docs/reference/output.md", "backup")
 	docstest.CheckJSON[local.Restored](t, "docs/reference/output.md", "restore")
+	docstest.CheckJSON[rehearsal.Result](t, "docs/reference/output.md", "rehearse")
 	docstest.CheckJSON[clonecmd.Result](t, "docs/reference/output.md", "clone")
 	docstest.CheckJSON[kubeconfigcmd.Result](t, "docs/reference/output.md", "kubeconfig")
 }

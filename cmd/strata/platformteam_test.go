@@ -105,8 +105,8 @@ func TestEveryBlockOfThePlatformTeamPageIsValid(t *testing.T) {
 			continue // test/e2e compares it with the output of commands.
 		}
 		switch block.Language + " " + block.Name {
-		case "sh local", "sh artifacts", "sh source oci", "sh source git", "sh drill": // run by test/e2e
-		case "sh gcloud", "sh bootstrap", "sh platform":
+		case "sh local", "sh artifacts", "sh source oci", "sh source git", "sh drill", "sh rehearsal": // run by test/e2e
+		case "sh gcloud", "sh bootstrap", "sh platform", "sh upgrade":
 			for _, call := range calls(block.Text) {
 				check := commands[call[0]]
 				if check == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/approvecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/auditcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/backupcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/cataloguecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/checkcmd"
@@ -23,8 +24,11 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/plancmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/cmd/strata/internal/publishcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/rehearsecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/cmd/strata/internal/repositorycmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/rotatecmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/upgradecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/versioncmd"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/local"
@@ -113,11 +117,11 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), kubeconfigcmd.New(options(io)), newTeam(io), imagecmd.New(options(io)),
-		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), repositorycmd.Upgrade(options(io)), repositorycmd.Mirror(options(io)),
+		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), upgradecmd.New(options(io)), repositorycmd.Mirror(options(io)),
 		checkcmd.New(options(io)), checkcmd.Schema(options(io)), plancmd.New(options(io)), approvecmd.New(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
-		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), backupcmd.New(options(io)), backupcmd.Restore(options(io)),
+		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), backupcmd.New(options(io)), backupcmd.Restore(options(io)), rotatecmd.New(options(io)), rehearsecmd.New(options(io)),
 		logscmd.New(options(io)), eventscmd.New(options(io)),
-		newDoctor(io), conformancecmd.New(options(io)), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
+		newDoctor(io), auditcmd.New(options(io)), conformancecmd.New(options(io)), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/strata-platform/strata/internal/gke"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/repository"
 )
 
@@ -48,8 +47,8 @@ func (t *target) bindAny(command *cobra.Command) {
 // open opens the platform of the target.
 func (t *target) open() (*lifecycle.Platform, error) {
 	if t.name == targetGKE {
-		if t.operator != "" && t.operator != home.UpstreamOperator {
-			return nil, usageError{errors.New("target gke: the operator is always upstream's: leave out --operator")}
+		if t.operator != "" {
+			return nil, usageError{errors.New("target gke: the setting operator of layer 2 decides which operator runs: run `pulumi config set operator " + t.operator + "` and leave out --operator")}
 		}
 		if t.source != "" {
 			return nil, usageError{errors.New("target gke: platformUrl in layer 2's configuration decides where Flux fetches the platform from: leave out --source")}

@@ -24,14 +24,24 @@ var errDamaged = errors.New("it is damaged or truncated: use another backup")
 // the manifest before it writes anything. version is the version of this strata. After an error the folder may contain some
 // of the members.
 func Extract(ctx context.Context, file, version string, identities []age.Identity, to string, accept func(Manifest) error) (Manifest, error) {
-	manifest, err := extract(ctx, file, version, identities, to, accept)
+	return Visit(ctx, file, version, identities, accept, func(member Member, content io.Reader) error { return writeMember(to, member, content) })
+}
+
+// Visit calls accept with the manifest of a backup, and then visit with the content of each member, in the order of the manifest.
+// The contents count only if Visit returns no error. version is the version of this strata.
+func Visit(
+	ctx context.Context, file, version string, identities []age.Identity, accept func(Manifest) error, visit func(Member, io.Reader) error,
+) (Manifest, error) {
+	manifest, err := read(ctx, file, version, identities, accept, visit)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("read the backup %s: %w", file, err)
 	}
 	return manifest, err
 }
 
-func extract(ctx context.Context, file, version string, identities []age.Identity, to string, accept func(Manifest) error) (Manifest, error) {
+func read(
+	ctx context.Context, file, version string, identities []age.Identity, accept func(Manifest) error, visit func(Member, io.Reader) error,
+) (Manifest, error) {
 	// The name may be that of a pipe or a device.
 	info, err := os.Stat(file)
 	if err != nil {
@@ -62,13 +72,8 @@ func extract(ctx context.Context, file, version string, identities []age.Identit
 	if err := accept(manifest); err != nil {
 		return manifest, err
 	}
-	root, err := os.OpenRoot(to)
-	if err != nil {
-		return manifest, err
-	}
-	defer root.Close()
 	for _, member := range manifest.Members {
-		if err := extractMember(archive, root, member); err != nil {
+		if err := visitMember(archive, member, visit); err != nil {
 			return manifest, err
 		}
 	}
@@ -120,8 +125,8 @@ func readManifest(archive *tar.Reader, version string) (Manifest, error) {
 	return decode(raw, version)
 }
 
-// extractMember writes the next entry of the archive, which has to be the member.
-func extractMember(archive *tar.Reader, root *os.Root, member Member) error {
+// visitMember calls visit with the next entry of the archive, which has to be the member.
+func visitMember(archive *tar.Reader, member Member, visit func(Member, io.Reader) error) error {
 	header, err := archive.Next()
 	if err != nil {
 		return errDamaged
@@ -129,6 +134,27 @@ func extractMember(archive *tar.Reader, root *os.Root, member Member) error {
 	if header.Name != member.Path || header.Typeflag != tar.TypeReg || header.Size != member.Size {
 		return fmt.Errorf("its entry %s is not the member %s of its manifest", printable(header.Name), printable(member.Path))
 	}
+	sum := sha256.New()
+	content := io.TeeReader(entry{archive}, sum)
+	if err := visit(member, content); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != member.SHA256 {
+		return fmt.Errorf("the member %s does not match its checksum: use another backup", printable(member.Path))
+	}
+	return nil
+}
+
+// writeMember writes a member below a folder.
+func writeMember(to string, member Member, content io.Reader) error {
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	if err := root.MkdirAll(filepath.FromSlash(path.Dir(member.Path)), 0o700); err != nil {
 		return err
 	}
@@ -137,28 +163,20 @@ func extractMember(archive *tar.Reader, root *os.Root, member Member) error {
 		return err
 	}
 	defer out.Close()
-	sum := sha256.New()
-	written := &sink{out: out}
-	if _, err := io.Copy(io.MultiWriter(sum, written), archive); err != nil {
-		if written.err != nil {
-			return written.err
-		}
-		return errDamaged
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != member.SHA256 {
-		return fmt.Errorf("the member %s does not match its checksum: use another backup", printable(member.Path))
+	if _, err := io.Copy(out, content); err != nil {
+		return err
 	}
 	return errors.Join(out.Sync(), out.Close())
 }
 
-// sink remembers the error of a write, which says something about this machine and not about the backup.
-type sink struct {
-	out io.Writer
-	err error
-}
+// entry is the content of an entry. Its errors differ from those of a write, which say something about this machine and not about the
+// backup.
+type entry struct{ in io.Reader }
 
-func (s *sink) Write(b []byte) (n int, err error) {
-	n, err = s.out.Write(b)
-	s.err = err
+func (e entry) Read(b []byte) (int, error) {
+	n, err := e.in.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = errDamaged
+	}
 	return n, err
 }

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ type Platform struct {
 }
 
 // Open opens the platform of a home. The home need not exist: Start creates it. root is the root folder of a clone of Strata
-// or of an organisation's repository.
+// or of an organisation's repository. An empty environment means that of the home.
 func Open(root, dir, environment string) (*Platform, error) {
 	h, err := home.At(dir)
 	if err == nil && h.Exists() {
@@ -58,6 +59,7 @@ func Open(root, dir, environment string) (*Platform, error) {
 		if err := h.KeepEnvironment(environment); err != nil {
 			return nil, err
 		}
+		environment = h.Environment()
 	}
 	tc, err := toolchain.Open(root)
 	if err != nil {
@@ -68,7 +70,7 @@ func Open(root, dir, environment string) (*Platform, error) {
 		return nil, fmt.Errorf("find strata's own executable: %w", err)
 	}
 	return &Platform{
-		Home: h, Toolchain: tc, Repository: repository.At(root), Environment: environment,
+		Home: h, Toolchain: tc, Repository: repository.At(root), Environment: cmp.Or(environment, h.Environment()),
 		executable: executable, client: supervisor.Connect(h), pulumi: layers.Pinned(h.ToolsRoot(), tc.Version("pulumi")),
 	}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/parts"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/operator/engine/events"
 )
 
 // repositories returns the repositories of the home on the running Git server.
@@ -125,6 +126,14 @@ func (c checked) Preview(ctx context.Context, l layers.Layer, report layers.Prog
 		return layers.Summary{}, err
 	}
 	return c.Runner.Preview(ctx, l, report)
+}
+
+// Plan is [layers.Runner.Plan].
+func (c checked) Plan(ctx context.Context, l layers.Layer, report layers.Progress) (*events.Plan, error) {
+	if err := c.ready(ctx, l, report); err != nil {
+		return nil, err
+	}
+	return c.Runner.Plan(ctx, l, report)
 }
 
 // ready checks the pins and compiles the layer's program.

@@ -115,7 +115,9 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		return steps
 	}
 	steps = append(p.announce(), steps...)
-	return append(steps, lifecycle.Step{Name: "repositories fleet, platform and the teams'", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
+	// Flux applies layer 3 from a clone of Strata as soon as it is pushed. Layer 2 selects the commit of an organisation's layer 3,
+	// which must be there before.
+	return append(steps, lifecycle.Step{Name: "repositories fleet, platform and the teams'", Applies: !p.Repository.Organisation, Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 		running, err := p.client.Status(ctx)
 		if err != nil {
 			return "", err

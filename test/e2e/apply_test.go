@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -19,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. It prints
+// apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file, by server-side apply, those with a namespace to this one. It prints
 // rejections to standard error. With a ! in front, RBAC or admission must reject an object.
 func apply(ts *testscript.TestScript, neg bool, args []string) {
 	err := tryApply(ts, args)
@@ -62,9 +63,13 @@ func tryApply(ts *testscript.TestScript, args []string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := client.Resource(mapping.Resource).Namespace(namespace).Apply(context.Background(), object.GetName(), &object,
+		in := namespace
+		if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+			in = ""
+		}
+		if _, err := client.Resource(mapping.Resource).Namespace(in).Apply(context.Background(), object.GetName(), &object,
 			metav1.ApplyOptions{FieldManager: "e2e"}); err != nil {
-			return fmt.Errorf("apply %s %s/%s: %w", kind.Kind, namespace, object.GetName(), err)
+			return fmt.Errorf("apply %s %s/%s: %w", kind.Kind, in, object.GetName(), err)
 		}
 	}
 }

@@ -3,10 +3,8 @@ package trial
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/fluxcd/pkg/sourceignore"
+	"github.com/strata-platform/strata/operator/source"
 )
 
 // unpack writes the files of a repository below a folder as kustomize-controller gets them: source-controller omits links,
@@ -39,25 +37,5 @@ func unpack(folder string, repository fs.FS) (artifact string, err error) {
 	if err != nil {
 		return artifact, err
 	}
-	return artifact, ignore(artifact)
-}
-
-// ignore removes the files that source-controller omits from an artifact (github.com/fluxcd/pkg/artifact/storage, Archive
-// and SourceIgnoreFilter).
-func ignore(artifact string) error {
-	domain := strings.Split(artifact, string(filepath.Separator))
-	patterns, err := sourceignore.LoadIgnorePatterns(artifact, domain)
-	if err != nil {
-		return err
-	}
-	matcher := sourceignore.NewDefaultMatcher(nil, domain)
-	if len(patterns) > 0 {
-		matcher = sourceignore.NewMatcher(append(sourceignore.VCSPatterns(domain), patterns...))
-	}
-	return filepath.WalkDir(artifact, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !matcher.Match(strings.Split(name, string(filepath.Separator)), false) {
-			return err
-		}
-		return os.Remove(name)
-	})
+	return artifact, source.Prune(artifact, "")
 }

@@ -34,22 +34,11 @@ func (r Restore) checkCloud() error {
 
 // accept returns an error unless the manifest is that of a backup of this platform, with the members that such a backup has.
 func (r Restore) accept(manifest backup.Manifest) error {
-	if manifest.Target != Target {
-		return fmt.Errorf("it is a backup of a platform on the target %q, not on this machine", manifest.Target)
-	}
-	if !environments.MatchString(manifest.Environment) {
-		return fmt.Errorf("it names no environment, but %q", manifest.Environment)
+	if err := acceptMembers(manifest); err != nil {
+		return err
 	}
 	if r.Environment != "" && r.Environment != manifest.Environment {
 		return fmt.Errorf("it is a backup of the environment %s, not %s: use --env %[1]s", manifest.Environment, r.Environment)
-	}
-	for _, member := range manifest.Members {
-		if !allowed(member.Path, manifest.Environment) {
-			return fmt.Errorf("it contains %q, which no backup contains", member.Path)
-		}
-	}
-	if !slices.ContainsFunc(manifest.Members, func(m backup.Member) bool { return m.Path == portsFile }) {
-		return fmt.Errorf("it does not contain %s", portsFile)
 	}
 	identity, err := cloud.Identify(r.Cloud)
 	if err != nil {

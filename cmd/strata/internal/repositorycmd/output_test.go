@@ -9,6 +9,5 @@ import (
 
 func TestDocumentedOutput(t *testing.T) {
 	docstest.CheckJSON[created](t, "docs/reference/output.md", "init")
-	docstest.CheckJSON[repository.Upgrade](t, "docs/reference/output.md", "upgrade")
 	docstest.CheckJSON[repository.Mirrored](t, "docs/reference/output.md", "mirror")
 }

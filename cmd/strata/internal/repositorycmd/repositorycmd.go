@@ -1,9 +1,8 @@
-// Package repositorycmd contains the commands for an organisation's repository: `strata init` and `strata upgrade`.
+// Package repositorycmd contains the commands for an organisation's repository: `strata init` and `strata mirror`.
 package repositorycmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -75,57 +74,6 @@ machine cannot download a released version of Strata.
 	return command
 }
 
-// errChanges sets the exit code of `upgrade --check` with changes.
-var errChanges = errors.New("the repository pins another Strata")
-
-// Upgrade returns the command upgrade.
-func Upgrade(o cli.Options) *cobra.Command {
-	var check bool
-	command := &cobra.Command{
-		Use:   "upgrade",
-		Short: "Pin this strata in an organisation's repository",
-		Long: `Pin this strata in an organisation's repository: in strata.yaml its version, the commit of its layer 3 and the versions that
-it runs; in go.mod the version of its module. The command changes no other file, and no platform: strata layer preview shows
-the changes of a platform, and strata up makes them.
-
---check prints the changes and the commands that make them, and changes nothing. Its exit code is 1 if there are changes.
-
--o json prints {"strata", "changes": [{"name", "pinned", "offered"}], "next"}.`,
-		Example: `  strata upgrade --check
-  strata upgrade`,
-		Args: o.Arguments(positional.None),
-	}
-	var output cli.Output
-	output.Bind(command)
-	command.Flags().BoolVar(&check, "check", false, "print the changes, and change nothing")
-	command.RunE = func(*cobra.Command, []string) error {
-		found, err := repository.Here()
-		if err != nil {
-			return err
-		}
-		change := found.Upgrade
-		if check {
-			change = found.Compare
-		}
-		upgrade, err := change(buildinfo.Version)
-		if err != nil {
-			return err
-		}
-		if !check && len(upgrade.Next) > 0 {
-			upgrade.Next = upgrade.Next[1:] // Without the command itself.
-		}
-		err = output.Print(o.Out, upgrade, func() error {
-			printUpgrade(o.Out, upgrade)
-			return nil
-		})
-		if err == nil && check && len(upgrade.Changes) > 0 {
-			return errChanges
-		}
-		return err
-	}
-	return command
-}
-
 // Mirror returns the command mirror.
 func Mirror(o cli.Options) *cobra.Command {
 	var output cli.Output
@@ -157,17 +105,6 @@ itself. The command uses your own login of git, and changes no branch that has a
 	output.Bind(command)
 	limit.BindTimeout(command)
 	return command
-}
-
-func printUpgrade(out io.Writer, u repository.Upgrade) {
-	if len(u.Changes) == 0 {
-		fmt.Fprintf(out, "the repository pins this strata %s\n", u.Strata)
-		return
-	}
-	for _, each := range u.Changes {
-		fmt.Fprintf(out, "%-26s %s -> %s\n", each.Name, each.Pinned, each.Offered)
-	}
-	printNext(out, u.Next)
 }
 
 func printNext(out io.Writer, commands []string) {

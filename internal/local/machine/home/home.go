@@ -108,8 +108,8 @@ func Open(dir string) (Home, error) {
 
 // entries are all entries in the folder of a home.
 var entries = []string{
-	changeLock, "credentials", "environment", "git", "google", "images", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
-	downMark, "operator", "source", "supervisor.lock", "supervisor.sock", "tools", "volumes", "home.json",
+	changeLock, "credentials", "environment", "git", "google", "images", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", rotationLock, "state",
+	downMark, upgradeMark, rehearsalMark, "operator", "source", "supervisor.lock", "supervisor.sock", "tools", "volumes", "home.json",
 }
 
 // isEntry reports whether a name in the folder of a home is one of the entries, or the temporary file of one.

@@ -45,8 +45,12 @@ func (h Home) AcquireLayers() (release func(), err error) { return h.acquireName
 // ErrLocked and names the process.
 func (h Home) AcquireChange() (release func(), err error) { return h.acquireNamed(changeLock) }
 
-// changeLock is the name of the file of AcquireChange.
-const changeLock = "change.lock"
+// AcquireRotation takes the lock that allows one rotation of secrets at a time. The rotation takes the lock of AcquireChange for each of
+// its ups. If another process has it, the error is ErrLocked and names the process.
+func (h Home) AcquireRotation() (release func(), err error) { return h.acquireNamed(rotationLock) }
+
+// The names of the files of AcquireChange and AcquireRotation.
+const changeLock, rotationLock = "change.lock", "rotation.lock"
 
 // Changing returns the command that is changing the platform and its PID, or 0 if there is none.
 func (h Home) Changing() (pid int, command string) {

@@ -88,5 +88,8 @@ func operatorEnv(h home.Home, googleURL string) map[string]string {
 	maps.Copy(env, cloud.TunnelVariables(googleURL, h.Certificates()))
 	env[controller.FileBackendRootVariable] = h.TenantStates()
 	env[controller.RunEndpointsVariable] = strings.TrimPrefix(googleURL, "http://")
+	if h.IsRehearsal() {
+		env[controller.PlainPlansVariable] = "true"
+	}
 	return env
 }

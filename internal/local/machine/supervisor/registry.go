@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"crypto/subtle"
 	"fmt"
 	"strings"
 
@@ -18,12 +17,12 @@ import (
 const RegistryPort = "registry"
 
 // openImages opens the images of the home for its pods, and the registry that serves them.
-func openImages(h home.Home, secret string) (*images.Images, *registry.Server, error) {
+func openImages(h home.Home, logins *gitserver.Logins) (*images.Images, *registry.Server, error) {
 	kept, err := images.Open(h.Images(), images.Options{Registry: images.Host, Transport: guard.Transport(outside.Rules{})})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the images: %w", err)
 	}
-	return kept, registry.New(kept.Store(), images.Host, images.Compressed, registryLogin(secret)), nil
+	return kept, registry.New(kept.Store(), images.Host, images.Compressed, registryLogin(logins)), nil
 }
 
 // teamImages bounds the images that a team pushes, in bytes, so that no team fills the disk that all share.
@@ -39,9 +38,9 @@ const platformRepository = "platform"
 // registryLogin returns the logins of the registry, which are those of the Git server: the engineer may do everything, the
 // account of a team may push and pull below the team's namespace, and its reader may pull there. Both may pull what is
 // shared. The platform's reader may pull below the platform's namespace.
-func registryLogin(secret string) registry.Login {
+func registryLogin(logins *gitserver.Logins) registry.Login {
 	return func(user, password string) (registry.Grant, bool) {
-		if user == "" || subtle.ConstantTimeCompare([]byte(gitserver.Password(secret, user)), []byte(password)) != 1 {
+		if user == "" || !logins.Authentic(user, password) {
 			return registry.Grant{}, false
 		}
 		if user == gitserver.Engineer {

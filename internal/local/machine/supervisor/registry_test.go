@@ -8,7 +8,7 @@ import (
 
 func TestTheRegistryHasTheLoginsOfTheGitServer(t *testing.T) {
 	const secret = "a secret of the home"
-	login := registryLogin(secret)
+	login := registryLogin(gitserver.NewLogins(secret))
 	for _, user := range []string{"", gitserver.Engineer, "web"} {
 		if _, known := login(user, gitserver.Password("another secret", user)); known {
 			t.Errorf("%q may log in with a wrong password", user)

@@ -32,6 +32,10 @@ const Engineer = "engineer@strata.local"
 // GitSecret is the name of the home's secret from which the Git accounts' passwords derive.
 const GitSecret = "git"
 
+// FormerGitSecret is the name of the secret from which the passwords derived before a rotation that has not finished. These passwords
+// are valid, too.
+const FormerGitSecret = "git-former"
+
 // shutdownGrace is how long open requests may take when the supervisor stops.
 const shutdownGrace = 5 * time.Second
 
@@ -146,9 +150,10 @@ func (s *supervisor) open() error {
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
+	s.git.Logins().Follow(func() ([]string, error) { return s.Home.Secrets(GitSecret, FormerGitSecret) })
 	s.git.Syncs, s.git.Follow, s.git.StatusCommand = s.syncs, s.follow, s.Home.Call("status")
 	s.git.Plans = &planner.Planner{Admin: s.cluster.Admin, Call: s.Home.Call}
-	if s.cluster.images, s.registry, err = openImages(s.Home, secret); err != nil {
+	if s.cluster.images, s.registry, err = openImages(s.Home, s.git.Logins()); err != nil {
 		return err
 	}
 	// Receivers know a repository of the registry by the URL in its OCIRepository.
