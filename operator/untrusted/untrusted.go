@@ -94,6 +94,17 @@ func regular(info fs.FileInfo, limit int64) error {
 // existing file, link or pipe of that name without opening it. Write returns an error
 // if the name is that of a folder.
 func Write(root *os.Root, name string, data []byte) error {
+	return write(root, name, data, func(*os.File) error { return nil })
+}
+
+// WriteDurably writes like [Write]. After a crash of the machine, the file has the former
+// content or the new one, never a part.
+func WriteDurably(root *os.Root, name string, data []byte) error {
+	return write(root, name, data, (*os.File).Sync)
+}
+
+// write writes a file, and calls sync before the file takes its name.
+func write(root *os.Root, name string, data []byte, sync func(*os.File) error) error {
 	if err := root.MkdirAll(path.Dir(filepath.ToSlash(name)), 0o700); err != nil {
 		return err
 	}
@@ -103,7 +114,9 @@ func Write(root *os.Root, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	if _, err = file.Write(data); err == nil {
+		err = sync(file)
+	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = root.Rename(made, name)
 	}

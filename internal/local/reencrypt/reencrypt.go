@@ -153,7 +153,7 @@ func (r *Rotation) move(ctx context.Context, root *os.Root, s state) (changed bo
 		return false, err
 	}
 	// The state itself comes last: if this process is killed before, the former passphrase opens the state, and Move moves it.
-	return true, untrusted.Write(root, s.file, content)
+	return true, untrusted.WriteDurably(root, s.file, content)
 }
 
 // The folders of Pulumi's file backend, below the backend's own.
