@@ -50,9 +50,12 @@ up: build ## Create a local platform, layer by layer
 down: build ## Delete the local platform
 	bin/strata down
 
+# `make lint` does the checks of go vet.
+VETTED = -vet=off
+
 .PHONY: test
 test: ## Run the tests and the README's tour, without the long tests; the first run builds the tools
-	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m ./...
+	go test $(STRIPPED) $(VETTED) -p $(AT_ONCE) -timeout 80m ./...
 	go test -C tools/dolt/gozstd ./...
 	$(GVISOR) go test -C tools/runsc ./...
 
@@ -66,9 +69,17 @@ AT_ONCE = $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))
 LONG = $(FILES) '*_test.go' | xargs awk '/^func Test/ { name = $$2; sub(/\(.*/, "", name) } \
 	/^\tlong\.Test\(t\)/ { dir = FILENAME; sub(/\/[^\/]*$$/, "", dir); print "./" dir, name }'
 
+# The drills, each on a whole platform: what a team does from a branch to a signed artifact, a platform that was lost and is restored,
+# and a rehearsal of this version on copies of a platform and of an earlier one.
+DRILLS = TestSharedPlatform/story$$|TestScripts/backup$$|TestARehearsalSeesNoSecret|TestThePlatformOfAnEarlierCommitIsRehearsed
+
+.PHONY: test-drills
+test-drills: ## Run the drills, which are among the long tests: a change, a restore, a rehearsal; takes minutes
+	go test $(STRIPPED) $(VETTED) -p 1 -timeout 40m -run '$(DRILLS)' ./test/e2e ./test/rehearsal
+
 .PHONY: test-long
-test-long: ## Run the long tests: whole platforms, kills, attacks; takes about an hour
-	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m \
+test-long: ## Run the long tests: whole platforms, kills, attacks; takes about an hour on an idle machine
+	go test $(STRIPPED) $(VETTED) -p $$(getconf _NPROCESSORS_ONLN) -timeout 120m \
 		-run "^($$($(LONG) | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" $$($(LONG) | cut -d' ' -f1 | sort -u)
 
 .PHONY: test-unit
@@ -138,11 +149,11 @@ format: ## Format the code
 	gofmt -w $$($(FILES) '*.go')
 
 .PHONY: lint
-lint: ## Run the linters
+lint: ## Run the linters, with the checks of go vet
 	$(GOLANGCI_LINT) run
 
 .PHONY: verify
-verify: verify-format verify-modules verify-vet verify-generated verify-licences lint verify-vulnerabilities ## Run all checks except the tests; each failure names the command that fixes it
+verify: verify-format verify-modules verify-generated verify-licences lint verify-vulnerabilities ## Run all checks except the tests; each failure names the command that fixes it
 
 .PHONY: verify-format
 verify-format:
@@ -154,10 +165,6 @@ verify-format:
 .PHONY: verify-modules
 verify-modules:
 	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy"; echo "fix it with: go mod tidy"; exit 1; }
-
-.PHONY: verify-vet
-verify-vet:
-	go vet ./...
 
 # Generates in place, which detects stale files in a clean tree and in a changed one.
 .PHONY: verify-generated

@@ -49,7 +49,11 @@ func cloudEmpty(ts *testscript.TestScript, _ bool, _ []string) {
 
 // remembered are the tables of the emulator without resources. The emulator needs their data for its responses: Google,
 // for example, remembers deleted resources.
-var remembered = []string{"projects", "credentials", "tokens", "clusterOperations", "sqlOperations", "roleDeletions", "deletedAccounts", "serviceStates"}
+var remembered = []string{
+	"projects", "credentials", "tokens", "clusterOperations", "sqlOperations", "roleDeletions", "deletedAccounts", "serviceStates",
+	// Cloud KMS deletes no key.
+	"kmsKeyRings", "kmsKeys", "kmsVersions",
+}
 
 // cloudResources returns the names of the resources in the store of a stopped emulator, including roles granted to
 // members other than the engineer.

@@ -1,5 +1,5 @@
 // Package long marks the tests that take long. Only `go test -run` with a name runs them: `make test` takes minutes without
-// them, and `make test-long` and continuous integration run them all.
+// them, `make test-long` runs them all, and `make test-drills` runs a few.
 package long
 
 import (
