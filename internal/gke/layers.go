@@ -10,7 +10,6 @@ import (
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/sdks/flux"
 )
 
 // Made returns true: Pulumi itself knows whether a layer has resources.
@@ -38,21 +37,13 @@ func (p *Platform) Hold(_ context.Context, name string) (lifecycle.Run, func(), 
 	}
 	run := lifecycle.Run{Layer: layer, Runner: runner}
 	if name == lifecycle.PlatformLayer {
-		run.BeforeUp = func(ctx context.Context) error { return refreshFlux(ctx, runner, layer) }
+		installed := flux{p, runner, layer}
+		run.BeforeUp, run.Drift, run.Mend = installed.beforeUp, installed.drift, installed.mend
 	}
 	return run, func() {
 		remove()
 		p.forgetCluster()
 	}, nil
-}
-
-// refreshFlux reads Flux from the cluster and its repository before an up, which otherwise compares the program with the state
-// alone. If that fails, the up goes on: it reports the cause if it fails, too, or removes the cause.
-func refreshFlux(ctx context.Context, runner layers.Runner, layer layers.Layer) error {
-	if err := runner.RefreshTypes(ctx, layer, nil, flux.BootstrapGitToken); err != nil {
-		return ctx.Err()
-	}
-	return nil
 }
 
 // State returns the state of a layer's stack; empty if the stack does not exist.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // operation is an operation on a layer.
@@ -43,8 +44,30 @@ func (p *Platform) UpHeld(ctx context.Context, layer string, progress layers.Pro
 // previewOperation returns the operation that previews a layer's program.
 func (p *Platform) previewOperation() operation {
 	return operation{verb: "preview", guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+		if err := warn(ctx, run.Drift, progress, "up installs it again"); err != nil {
+			return layers.Summary{}, err
+		}
 		return run.Runner.Preview(ctx, run.Layer, progress)
 	}}
+}
+
+// mostReason bounds the text of an error in a warning, in characters.
+const mostReason = 300
+
+// warn shows each clause that look returns as a warning. A cluster that cannot be compared ends no run: whatever is wrong with it shows
+// there.
+func warn(ctx context.Context, look func(context.Context) ([]string, error), progress layers.Progress, then string) error {
+	if look == nil || progress == nil {
+		return nil
+	}
+	found, err := look(ctx)
+	for _, clause := range found {
+		progress("warning:", clause+": "+then)
+	}
+	if err != nil && ctx.Err() == nil {
+		progress("warning:", "the cluster was not compared with the state: "+terminal.Line(err.Error(), mostReason))
+	}
+	return ctx.Err()
 }
 
 // LayerDestroy deletes the resources of one layer, and shows it as a step. For a layer that never ran, it only says so. It
@@ -139,6 +162,9 @@ func (p *Platform) up(ctx context.Context, run Run, progress layers.Progress) (l
 		if err := run.BeforeUp(ctx); err != nil {
 			return layers.Summary{}, err
 		}
+	}
+	if err := warn(ctx, run.Mend, progress, "it is installed again"); err != nil {
+		return layers.Summary{}, err
 	}
 	if err := p.resume(ctx, run, progress); err != nil {
 		return layers.Summary{}, err

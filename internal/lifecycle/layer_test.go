@@ -51,3 +51,42 @@ func TestALayerRunsAloneOnAPreparedMachine(t *testing.T) {
 		})
 	}
 }
+
+// TestDriftIsNamedByAPreviewAndMendedByAnUp also has a cluster that cannot be compared, which ends neither.
+func TestDriftIsNamedByAPreviewAndMendedByAnUp(t *testing.T) {
+	unreadable := errors.New("connection\nrefused")
+	for name, c := range map[string]struct {
+		do    func(*Platform, context.Context, Run, layers.Progress) (layers.Summary, error)
+		fault error
+		want  string
+	}{
+		"a preview": {preview, nil, "warning: Deployment a is missing: up installs it again"},
+		"an up":     {(*Platform).up, nil, "warning: Deployment b is missing: it is installed again"},
+		"a preview of an unreadable cluster": {preview, unreadable,
+			"warning: Deployment a is missing: up installs it again, warning: the cluster was not compared with the state: connection refused"},
+		"an up of an unreadable cluster": {(*Platform).up, unreadable,
+			"warning: Deployment b is missing: it is installed again, warning: the cluster was not compared with the state: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := newTestTarget(t, nil)
+			target.states = map[string][]apitype.ResourceV3{}
+			run, err := target.Open(t.Context(), BootstrapLayer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.Drift = func(context.Context) ([]string, error) { return []string{"Deployment a is missing"}, c.fault }
+			run.Mend = func(context.Context) ([]string, error) { return []string{"Deployment b is missing"}, c.fault }
+			var said []string
+			if _, err := c.do(New(target), t.Context(), run, func(op, resource string) { said = append(said, op+" "+resource) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(said, ", "); got != c.want {
+				t.Errorf("it says %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func preview(p *Platform, ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+	return p.previewOperation().do(ctx, run, progress)
+}

@@ -105,6 +105,9 @@ type Run struct {
 
 	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
 	BeforeUp, AfterDestroy func(ctx context.Context) error
+	// Drift names what somebody has changed and no preview of the engine sees, one clause each, such as "Deployment
+	// flux-system/source-controller is missing". Mend undoes it, and returns what it has undone.
+	Drift, Mend func(ctx context.Context) ([]string, error)
 	// Forget is called when down has destroyed the layer.
 	Forget func() error
 	// Above returns the layer above, for a run whose Pulumi engine starts while this layer runs; ok is false if the next run

@@ -49,6 +49,8 @@ type Step struct {
 	// lose data first. Both are empty for layer 3, which Flux applies.
 	Counts    map[string]int `json:"counts"`
 	Resources []Resource     `json:"resources"`
+	// Warnings name what the preview warns of, such as a controller of Flux that is missing in the cluster.
+	Warnings []string `json:"warnings"`
 }
 
 // Version is a version that a step changes.
@@ -135,7 +137,7 @@ func PlanOf(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter)
 		}
 		made.Steps = append(made.Steps, step)
 	}
-	made.Steps = append(made.Steps, Step{Name: operatorStep, Versions: operatorVersions(facts), Counts: map[string]int{}, Resources: []Resource{}})
+	made.Steps = append(made.Steps, Step{Name: operatorStep, Versions: operatorVersions(facts), Counts: map[string]int{}, Resources: []Resource{}, Warnings: []string{}})
 	made.Refused = strings.Join(refused, "; ")
 	return made, nil
 }
@@ -171,7 +173,7 @@ func (s Step) refuse(p *lifecycle.Platform, layer string) error {
 
 // preview previews a layer.
 func preview(ctx context.Context, p *lifecycle.Platform, facts skew.Facts, name, layer string, show *progress.Reporter) (Step, error) {
-	step := Step{Name: name, Versions: layerVersions(facts, layer), Resources: []Resource{}}
+	step := Step{Name: name, Versions: layerVersions(facts, layer), Resources: []Resource{}, Warnings: []string{}}
 	summary, err := p.PreviewHeld(ctx, layer, func(op, resource string) {
 		show.Detail("%s %s", op, resource)
 		step.add(op, resource)
@@ -197,8 +199,12 @@ var operations = map[string]string{
 	"create": "create", "update": "update", "delete": "delete", "replace": "replace", "create-replacement": "replace", "delete-replaced": "replace",
 }
 
-// add adds an operation of the engine on a resource, "type name".
+// add adds an operation of the engine on a resource, "type name", or a warning.
 func (s *Step) add(op, resource string) {
+	if op == "warning:" {
+		s.Warnings = append(s.Warnings, resource)
+		return
+	}
 	kind, name, _ := strings.Cut(resource, " ")
 	changed := Resource{Op: operations[op], Type: kind, Name: name}
 	changed.LosesData = plan.LosesData(changed.Op, changed.Type)

@@ -27,6 +27,9 @@ func (p Plan) Print(out io.Writer) {
 		for _, resource := range step.Resources {
 			fmt.Fprintf(out, "     %s\n", resource)
 		}
+		for _, warning := range step.Warnings {
+			fmt.Fprintf(out, "     warning: %s\n", warning)
+		}
 	}
 	if p.Refused != "" {
 		fmt.Fprintf(out, "\nrefused: %s\n", p.Refused)

@@ -5,24 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
-	"github.com/fluxcd/flux2/v2/pkg/manifestgen/kustomization"
 	"github.com/fluxcd/flux2/v2/pkg/manifestgen/sourcesecret"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/git"
 	"github.com/fluxcd/pkg/ssa"
-	"github.com/fluxcd/pkg/ssa/normalize"
-	ssautil "github.com/fluxcd/pkg/ssa/utils"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/internal/fluxdrift"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/cluster"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/manifests"
 	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
@@ -107,8 +102,15 @@ func Run(ctx context.Context, o options.Options, obsolete []string) (map[string]
 // objects builds the objects of the manifests in the repository. It adds the Secret with the credentials of the
 // repository, unless the inputs disable the Secret.
 func (i installation) objects(repo *repository.Checkout) ([]*unstructured.Unstructured, error) {
+	build := func(more string) ([]*unstructured.Unstructured, error) {
+		built, err := fluxdrift.Build(repo.Path(), i.Folder(), more)
+		if err != nil {
+			return nil, fmt.Errorf("git repository %s: %w", i.Git.URL, err)
+		}
+		return built, nil
+	}
 	if i.Install.DisableSecretCreation {
-		return i.build(repo.Path(), "")
+		return build("")
 	}
 	secret, err := sourcesecret.GenerateGit(sourcesecret.Options{
 		Name:      i.Install.SecretName,
@@ -120,37 +122,12 @@ func (i installation) objects(repo *repository.Checkout) ([]*unstructured.Unstru
 	if err != nil {
 		return nil, fmt.Errorf("generate Secret %s/%s: %w", i.Install.Namespace, i.Install.SecretName, err)
 	}
-	return i.build(repo.Path(), "\n---\n"+secret.Content)
-}
-
-// build builds the objects of the manifests below root, the root of the repository, and of more manifests.
-func (i installation) build(root, more string) ([]*unstructured.Unstructured, error) {
-	built, err := kustomization.BuildWithRoot(root, filepath.Join(root, filepath.FromSlash(i.Folder())))
-	if err != nil {
-		return nil, fmt.Errorf("build %s of git repository %s: %w", i.Folder(), i.Git.URL, err)
-	}
-	objects, err := ssautil.ReadObjects(strings.NewReader(string(built) + more))
-	if err != nil {
-		return nil, fmt.Errorf("read the objects of %s: %w", i.Folder(), err)
-	}
-	if err := normalize.UnstructuredList(objects); err != nil {
-		return nil, fmt.Errorf("normalize the objects of %s: %w", i.Folder(), err)
-	}
-	return objects, nil
-}
-
-// manager returns the manager that applies objects.
-func (i installation) manager() *ssa.ResourceManager {
-	return ssa.NewResourceManager(i.kube, polling.NewStatusPoller(i.kube, i.kube.RESTMapper(), polling.Options{}), ssa.Owner{
-		// Flux's command line uses this field manager. kustomize-controller takes over its fields.
-		Field: "flux",
-		Group: "fluxcd.io",
-	})
+	return build("\n---\n" + secret.Content)
 }
 
 // apply applies the CustomResourceDefinitions first. When the cluster serves their kinds, it applies the other objects.
 func (i installation) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
-	manager := i.manager()
+	manager := fluxdrift.NewManager(i.kube)
 	manager.SetConcurrency(applyConcurrency)
 	opts := ssa.DefaultApplyOptions()
 	opts.WaitInterval = cluster.PollInterval
