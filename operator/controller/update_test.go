@@ -272,9 +272,8 @@ func TestRunThatHangsSaysWhatItWaitsForAndEndsWhenItsStackIsDeleted(t *testing.T
 		return c.Reason == v1.ReconcilingProcessingReason && strings.HasPrefix(c.Message, "up has been running for ") &&
 			strings.HasSuffix(c.Message, "s: it waits for endless (kubernetes:core/v1:Pod)")
 	})
-	if err := tm.Get(t.Context(), pod, &corev1.Pod{}); err != nil {
-		t.Fatal(err)
-	}
+	// The run says so when it begins to create the pod. It changes its Stack each second.
+	tm.awaitAny(t, "the pod of its run", func() bool { return tm.Get(t.Context(), pod, &corev1.Pod{}) == nil })
 	tm.remove(t, &v1.Stack{ObjectMeta: tm.meta("shop-dev")})
 	tm.await(t, "shop-dev", "gone", gone)
 	if err := tm.Get(t.Context(), pod, &corev1.Pod{}); !apierrors.IsNotFound(err) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,12 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	h, err := home.Open(dir)
 	if err != nil {
 		return nil, err
+	}
+	// The first sandboxed pod would wait for the build, and its test does not.
+	if runtime.GOOS == "linux" {
+		if _, err := tools.Path(context.Background(), "runsc"); err != nil {
+			return nil, err
+		}
 	}
 	plane, err := controlplane.Start(context.Background(), h, tools.Path)
 	if err != nil {
