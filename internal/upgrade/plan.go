@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/skew"
+	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/internal/versions"
 	"github.com/strata-platform/strata/operator/plan"
 )
@@ -51,6 +52,9 @@ type Step struct {
 	Resources []Resource     `json:"resources"`
 	// Warnings name what the preview warns of, such as a controller of Flux that is missing in the cluster.
 	Warnings []string `json:"warnings"`
+	// Unknown is the error of a preview that may need what an earlier step creates, such as the identity of a new team. Empty if the
+	// preview has succeeded.
+	Unknown string `json:"unknown"`
 }
 
 // Version is a version that a step changes.
@@ -127,6 +131,10 @@ func PlanOf(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter)
 		var step Step
 		err := show.RunShort("preview of "+each.name, func() (_ string, err error) {
 			step, err = preview(ctx, p, facts, each.name, each.layer, show)
+			if err != nil && ctx.Err() == nil && slices.ContainsFunc(made.Steps, Step.Changes) {
+				step.Unknown, err = terminal.Line(err.Error(), mostUnknown), nil
+				return "not before layer 1 has run", nil
+			}
 			return "", err
 		})
 		if err != nil {
@@ -186,6 +194,9 @@ func preview(ctx context.Context, p *lifecycle.Platform, facts skew.Facts, name,
 	}
 	return step, err
 }
+
+// mostUnknown bounds the text of a failed preview, in characters.
+const mostUnknown = 1000
 
 func rank(r Resource) int {
 	if r.LosesData {

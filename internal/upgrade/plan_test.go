@@ -39,7 +39,7 @@ an upgrade has stopped at its step "layer 2: platform, with Flux", and continues
 1. layer 1: bootstrap: 1 to replace, 20 unchanged
      strata v0.1.0 -> v0.2.0
      replace gcp:sql/databaseInstance:DatabaseInstance instance
-2. layer 2: platform, with Flux: 2 to update, 70 unchanged
+2. layer 2: platform, with Flux: 2 to update, 70 unchanged (before the changes of layer 1)
      strata unknown -> v0.2.0
      flux v2.9.4 -> v2.9.5
      pulumi v3.250.0 -> v3.258.0

@@ -20,7 +20,12 @@ func (p Plan) Print(out io.Writer) {
 		fmt.Fprintf(out, "an upgrade has stopped at its step %q, and continues there\n", p.Begun)
 	}
 	for n, step := range p.Steps {
-		fmt.Fprintf(out, "%d. %s: %s\n", n+1, step.Name, step.summary())
+		summary := step.summary()
+		if step.Name == platformStep && step.Unknown == "" && n > 0 && len(p.Steps[n-1].Resources) > 0 {
+			// The preview has read the outputs that layer 1 has now.
+			summary += " (before the changes of layer 1)"
+		}
+		fmt.Fprintf(out, "%d. %s: %s\n", n+1, step.Name, summary)
 		for _, version := range step.Versions {
 			fmt.Fprintf(out, "     %s %s -> %s\n", version.Name, cmp.Or(version.From, "unknown"), version.To)
 		}
@@ -38,6 +43,9 @@ func (p Plan) Print(out io.Writer) {
 
 // summary counts what the step changes.
 func (s Step) summary() string {
+	if s.Unknown != "" {
+		return "unknown until the step before has run: " + s.Unknown
+	}
 	if !s.Changes() {
 		return "nothing to change"
 	}

@@ -241,3 +241,21 @@ func TestAnUpgradeRefusesBeforeItChangesAnything(t *testing.T) {
 		})
 	}
 }
+
+func TestThePlanOfALayerThatNeedsTheLayerBelowIsUnknown(t *testing.T) {
+	target := newTarget()
+	target.strata[lifecycle.BootstrapLayer] = thisStrata
+	target.fails = "preview platform"
+	if _, err := PlanOf(t.Context(), lifecycle.New(target), progress.New(io.Discard)); err == nil {
+		t.Error("a preview fails that needs nothing of layer 1, and the plan succeeds")
+	}
+	target.fails = "preview platform"
+	target.changes[lifecycle.BootstrapLayer] = [][2]string{{"create", "gcp:serviceaccount/account:Account team-new"}}
+	plan, err := PlanOf(t.Context(), lifecycle.New(target), progress.New(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := plan.Steps[0].Unknown, plan.Steps[1].Unknown; first != "" || second != "killed" {
+		t.Errorf("unknown are %q and %q", first, second)
+	}
+}
