@@ -158,7 +158,7 @@ func checkStrata(args []string) error {
 var pulumiFlags = map[string][]string{
 	"login": nil, "up": {"--refresh"}, "preview": {"--refresh"}, "destroy": nil, "refresh": nil, "cancel": {"--yes"},
 	"stack init": nil, "stack change-secrets-provider": nil, "stack rm": nil, "stack export": {"--file"}, "stack output": {"--show-secrets"},
-	"config set": {"--secret", "--path"},
+	"config set": {"--secret", "--plaintext", "--path"},
 }
 
 func checkPulumi(t *testing.T, name string, args []string) error {

@@ -55,16 +55,22 @@ func TestALayerRunsAloneOnAPreparedMachine(t *testing.T) {
 // TestDriftIsNamedByAPreviewAndMendedByAnUp also has a cluster that cannot be compared, which ends neither.
 func TestDriftIsNamedByAPreviewAndMendedByAnUp(t *testing.T) {
 	unreadable := errors.New("connection\nrefused")
+	preview := func(ctx context.Context, p *Platform, run Run, progress layers.Progress) (layers.Summary, error) {
+		return p.previewOperation().do(ctx, run, progress)
+	}
+	up := func(ctx context.Context, p *Platform, run Run, progress layers.Progress) (layers.Summary, error) {
+		return p.up(ctx, run, progress)
+	}
 	for name, c := range map[string]struct {
-		do    func(*Platform, context.Context, Run, layers.Progress) (layers.Summary, error)
+		do    func(context.Context, *Platform, Run, layers.Progress) (layers.Summary, error)
 		fault error
 		want  string
 	}{
 		"a preview": {preview, nil, "warning: Deployment a is missing: up installs it again"},
-		"an up":     {(*Platform).up, nil, "warning: Deployment b is missing: it is installed again"},
+		"an up":     {up, nil, "warning: Deployment b is missing: it is installed again"},
 		"a preview of an unreadable cluster": {preview, unreadable,
 			"warning: Deployment a is missing: up installs it again, warning: the cluster was not compared with the state: connection refused"},
-		"an up of an unreadable cluster": {(*Platform).up, unreadable,
+		"an up of an unreadable cluster": {up, unreadable,
 			"warning: Deployment b is missing: it is installed again, warning: the cluster was not compared with the state: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +83,7 @@ func TestDriftIsNamedByAPreviewAndMendedByAnUp(t *testing.T) {
 			run.Drift = func(context.Context) ([]string, error) { return []string{"Deployment a is missing"}, c.fault }
 			run.Mend = func(context.Context) ([]string, error) { return []string{"Deployment b is missing"}, c.fault }
 			var said []string
-			if _, err := c.do(New(target), t.Context(), run, func(op, resource string) { said = append(said, op+" "+resource) }); err != nil {
+			if _, err := c.do(t.Context(), New(target), run, func(op, resource string) { said = append(said, op+" "+resource) }); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(said, ", "); got != c.want {
@@ -85,8 +91,4 @@ func TestDriftIsNamedByAPreviewAndMendedByAnUp(t *testing.T) {
 			}
 		})
 	}
-}
-
-func preview(p *Platform, ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
-	return p.previewOperation().do(ctx, run, progress)
 }
