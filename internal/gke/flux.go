@@ -50,7 +50,11 @@ func (f flux) installed(ctx context.Context) (installed fluxdrift.Flux, ok bool,
 	files, _ := resource.Outputs["repositoryFiles"].(map[string]any)
 	installed.Folder, installed.Files = path.Join(text("path"), text("namespace")), map[string]string{}
 	for name, content := range files {
-		installed.Files[name], _ = content.(string)
+		text, plain := content.(string)
+		if !plain {
+			return installed, false, nil // Encrypted in the state: part of the files must not be applied.
+		}
+		installed.Files[name] = text
 	}
 	config, err := f.platform.Config(ctx, false)
 	if err != nil || config == nil || len(files) == 0 {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/platform"
 )
 
 // rootSource is the source from which Flux installs itself. `flux bootstrap` and the Flux provider give it this name.
@@ -34,18 +33,13 @@ func (f flux) refuseForeign(ctx context.Context) error {
 	if err != nil || installed == "" {
 		return err
 	}
-	wanted := ""
-	text, err := p.runPulumi(ctx, lifecycle.PlatformLayer, "config", "--json")
-	values := map[string]stored{}
-	if err == nil && json.Unmarshal([]byte(text), &values) == nil {
-		wanted = values[platform.Project+":fleetUrl"].Value
-	}
-	if sameRepository(installed, wanted) {
-		return nil // The state of layer 2 is lost, or its first run was interrupted.
+	settings, err := p.layer2(ctx)
+	if err != nil || sameRepository(installed, settings.FleetURL) {
+		return err // With the same repository, the state of layer 2 is lost, or its first run was interrupted.
 	}
 	return fmt.Errorf("cluster %s belongs to another platform: its Flux syncs from %s, fleetUrl is %s, and stack %s of layer %s has not "+
 		"installed that Flux: nothing was changed: run `%s` for a cluster of your own, or select the stack that installed it",
-		p.clusterName, installed, wanted, p.Environment, f.layer.Name, p.pulumiLine(lifecycle.BootstrapLayer, "config set clusterName NAME"))
+		p.clusterName, installed, settings.FleetURL, p.Environment, f.layer.Name, p.pulumiLine(lifecycle.BootstrapLayer, "config set clusterName NAME"))
 }
 
 // fluxSource returns the URL of the repository from which the Flux of a cluster installs itself; empty without a Flux.

@@ -31,7 +31,7 @@ func (p *Platform) Offered(ctx context.Context) (skew.Offered, error) {
 	return offered, ctx.Err()
 }
 
-// layer2 returns the version of Flux and the operator in the configuration of layer 2. It reads no secret. Without a stack, they are those
+// layer2 returns the version of Flux, the operator and the fleet repository in the configuration of layer 2. It reads no secret. Without a stack, they are those
 // of a new one.
 func (p *Platform) layer2(ctx context.Context) (platform.Config, error) {
 	config, err := platform.NewConfig()
@@ -45,5 +45,6 @@ func (p *Platform) layer2(ctx context.Context) (platform.Config, error) {
 	}
 	config.FluxVersion = cmp.Or(values[platform.Project+":fluxVersion"].Value, config.FluxVersion)
 	config.Operator = cmp.Or(values[platform.Project+":operator"].Value, config.Operator)
+	config.FleetURL = values[platform.Project+":fleetUrl"].Value
 	return config, nil
 }
