@@ -52,8 +52,8 @@ func (e *Engine) copyState(ctx context.Context, located backend.Backend, root *o
 			return located, nil, fmt.Errorf("read the state: %w", err)
 		}
 		hide := e.hider.Hide
-		if e.PlainPlans && content != nil && req.State == nil {
-			hide = redact.Show
+		if e.PlainPlans && len(content) > 0 {
+			hide = e.hider.Show
 		}
 		hidden, err := hide(ctx, state, content, root, dir, in, &e.crypters)
 		if err != nil {

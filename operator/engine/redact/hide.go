@@ -3,6 +3,7 @@ package redact
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"maps"
 	"os"
 	"path"
@@ -47,6 +48,35 @@ type Hider struct {
 // Hide writes a redacted copy of a stack's state, with this content, into the folder dir of a run, whose opened folder is root, and
 // returns what the run gets. keys caches the keys of the states' passphrases.
 func (h *Hider) Hide(ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
+	return h.copy(ctx, state, content, root, dir, in, keys, false)
+}
+
+// Show is [Hider.Hide] that hides nothing: the copy has the same secrets. The copy of a state file is the file itself; the key of the
+// hider encrypts the copy of an exported state.
+func (h *Hider) Show(ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
+	if exported(content) {
+		return h.copy(ctx, state, content, root, dir, in, keys, true)
+	}
+	digest, err := Digest(ctx, Request{State: content, Passphrase: in.Env[settings.PassphraseVariable], Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	copied, err := state.WriteCopy(root, dir, content)
+	return &Hidden{Backend: copied, Digest: digest, Inputs: in}, err
+}
+
+// exported reports whether a state is output of pulumi stack export, and no state file.
+func exported(content []byte) bool {
+	var file struct {
+		Deployment json.RawMessage `json:"deployment"`
+	}
+	return json.Unmarshal(content, &file) == nil && file.Deployment != nil
+}
+
+// copy writes a copy of a state, with placeholders or, if plain is true, with the secrets themselves.
+func (h *Hider) copy(
+	ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters, plain bool,
+) (*Hidden, error) {
 	h.once.Do(func() {
 		h.passphrase = rand.Text()
 		h.key, h.err = settings.NewKey(context.WithoutCancel(ctx), h.passphrase)
@@ -55,9 +85,12 @@ func (h *Hider) Hide(ctx context.Context, state backend.State, content []byte, r
 		return nil, h.err
 	}
 	made := &Hidden{Inputs: in.hide(h.passphrase), Key: h.key}
+	if plain {
+		made.Inputs = in.with(h.passphrase)
+	}
 	content, digest, err := State(ctx, Request{
 		State: content, Stack: path.Join("organization", state.Project, path.Base(state.Stack)),
-		Passphrase: in.Env[settings.PassphraseVariable], Keys: keys, Key: h.key,
+		Passphrase: in.Env[settings.PassphraseVariable], Keys: keys, Key: h.key, Plain: plain,
 	})
 	if err != nil {
 		return nil, err
@@ -67,14 +100,11 @@ func (h *Hider) Hide(ctx context.Context, state backend.State, content []byte, r
 	return made, err
 }
 
-// Show is [Hider.Hide] that hides nothing: the copy is the state itself.
-func Show(ctx context.Context, state backend.State, content []byte, root *os.Root, dir string, in Inputs, keys *settings.Crypters) (*Hidden, error) {
-	digest, err := Digest(ctx, Request{State: content, Passphrase: in.Env[settings.PassphraseVariable], Keys: keys})
-	if err != nil {
-		return nil, err
-	}
-	copied, err := state.WriteCopy(root, dir, content)
-	return &Hidden{Backend: copied, Digest: digest, Inputs: in}, err
+// with returns the inputs with another passphrase.
+func (in Inputs) with(passphrase string) Inputs {
+	in.Env = maps.Clone(in.Env)
+	in.Env[settings.PassphraseVariable] = passphrase
+	return in
 }
 
 // hide returns the inputs without secrets. Variables with secret values go: a placeholder in the place of a credential would be

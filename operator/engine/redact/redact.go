@@ -60,6 +60,9 @@ type Request struct {
 
 	// Key encrypts the placeholders.
 	Key *settings.Key
+
+	// Plain keeps the secrets in place of placeholders.
+	Plain bool
 }
 
 // State returns the redacted state file, and the digest of the resources in the state: sha256:HEX, or empty for a stack
@@ -74,7 +77,9 @@ func State(ctx context.Context, req Request) (redacted []byte, digest string, er
 	if digest, err = r.digest(latest); err != nil {
 		return nil, "", err
 	}
-	r.mask = message.NewMask(r.texts...)
+	if r.mask = message.NewMask(r.texts...); r.Plain {
+		r.mask = message.NewMask()
+	}
 	if found.Checkpoint.Latest, err = r.redactMap(ctx, latest, false); err != nil {
 		return nil, "", fmt.Errorf("encrypt the placeholders of the state: %w", err)
 	}
@@ -215,7 +220,11 @@ func (r *redaction) redact(ctx context.Context, value any, masked bool) (any, er
 			return r.redactMap(ctx, value, masked)
 		}
 		ciphertext, _ := value["ciphertext"].(string)
-		text, err := json.Marshal(Shape(r.plain[ciphertext]))
+		plain := r.plain[ciphertext]
+		if !r.Plain {
+			plain = Shape(plain)
+		}
+		text, err := json.Marshal(plain)
 		if err != nil {
 			return nil, err
 		}
