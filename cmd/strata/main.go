@@ -2,7 +2,8 @@
 // again.
 //
 // Under the name of a Pulumi provider plugin, the same executable is that plugin of the local target. Under the name of
-// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits of a push. As
+// the Go language host, it is a thin language host. Under the name of Google's login program, it logs clients in to the
+// emulated cluster. Under the name of a trial, it builds the commits of a push. As
 // the first process of a sandbox host, it runs the pods.
 package main
 
@@ -16,6 +17,8 @@ import (
 
 	"github.com/strata-platform/strata/cmd/strata/internal/quiet"
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/local/kubeconfig"
+	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/plugins"
@@ -28,8 +31,12 @@ func main() {
 	sandboxes.Main()
 	ctx, stop := interruptible(len(os.Args) > 1 && os.Args[1] == supervisor.Command)
 	defer stop()
-	if filepath.Base(os.Args[0]) == gohost.Executable {
+	switch filepath.Base(os.Args[0]) {
+	case gohost.Executable:
 		exitOn(gohost.Serve(ctx, os.Stdout, version, os.Args[1:]))
+		return
+	case pulumienv.LoginPlugin:
+		exitOn(kubeconfig.Login(os.Args[0], os.Stdout))
 		return
 	}
 	if name, ok := plugins.Name(os.Args[0]); ok {

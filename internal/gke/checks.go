@@ -122,9 +122,9 @@ type stored struct {
 func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []finding {
 	check := "layer " + layer
 	text, err := p.runPulumi(ctx, layer, "config", "--json", "--show-secrets")
-	values := map[string]stored{}
+	var problems []string
 	if err == nil {
-		err = json.Unmarshal([]byte(text), &values)
+		problems, err = settings.ReadJSON([]byte(text), projectName, config)
 	}
 	switch {
 	case err == nil:
@@ -137,10 +137,6 @@ func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, c
 	default:
 		return []finding{{Check: check, Found: err.Error(), Remedy: "fix the cause; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
 	}
-	problems := settings.Read(func(key string) (settings.Value, bool) {
-		value, found := values[projectName+":"+key]
-		return settings.Value{Text: value.Value, Secret: value.Secret}, found
-	}, config)
 	var findings []finding
 	for _, problem := range problems {
 		findings = append(findings, finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/internal/backup"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/backups"
@@ -21,108 +22,69 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-// Saved describes a backup that was written.
-type Saved struct {
-	File         string   `json:"file"`
-	Size         int64    `json:"size"` // in bytes
-	Repositories []string `json:"repositories"`
-	States       int      `json:"states"`
-	Secrets      int      `json:"secrets"`
-	// Left says which parts the backup leaves out, and why.
-	Left []string `json:"left,omitempty"`
-}
-
 // Backup writes a backup of the home to a new file. The platform may run; runs of the layers may not.
-func (p *Platform) Backup(ctx context.Context, show *progress.Reporter, file string, keys backup.Keys) (Saved, error) {
+func (p *Platform) Backup(ctx context.Context, show *progress.Reporter, file string, keys backup.Keys) (content.Saved, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
-		return Saved{}, err
+		return content.Saved{}, err
 	}
 	if !p.Home.Exists() {
-		return Saved{}, fmt.Errorf("back up the home %s: there is no platform: name its home in STRATA_HOME", p.Home.Dir())
+		return content.Saved{}, fmt.Errorf("back up the home %s: there is no platform: name its home in STRATA_HOME", p.Home.Dir())
 	}
 	if _, begun := p.Home.DownBegun(); begun {
-		return Saved{}, fmt.Errorf("back up the home %s: a down or a restore has not finished, so the states may be wrong: run `%s` first", p.Home.Dir(), p.Home.Call("up"))
+		return content.Saved{}, fmt.Errorf("back up the home %s: a down or a restore has not finished, so the states may be wrong: run `%s` first", p.Home.Dir(), p.Home.Call("up"))
 	}
 	if within, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && strings.HasPrefix(within+"/", p.Home.Dir()+"/") {
-		return Saved{}, fmt.Errorf("back up the home %s: %s is in the home, with which it would be lost: name a file elsewhere", p.Home.Dir(), file)
+		return content.Saved{}, fmt.Errorf("back up the home %s: %s is in the home, with which it would be lost: name a file elsewhere", p.Home.Dir(), file)
 	}
 	recipients, err := keys.ForWriting()
 	if err != nil {
-		return Saved{}, err
+		return content.Saved{}, err
 	}
 	release, err := p.Lock()
 	if err != nil {
-		return Saved{}, err
+		return content.Saved{}, err
 	}
 	defer release()
 	free, err := p.acquire()
 	if err != nil {
-		return Saved{}, err
+		return content.Saved{}, err
 	}
 	defer free()
-	var found *backups.Collection
-	temporary, err := os.MkdirTemp(filepath.Dir(file), ".strata-backup-*")
+	identity, err := cloud.Identify(p.Home.Google())
 	if err != nil {
-		return Saved{}, fmt.Errorf("back up the home %s: %w", p.Home.Dir(), err)
+		return content.Saved{}, fmt.Errorf("back up the home %s: %w", p.Home.Dir(), err)
 	}
-	defer os.RemoveAll(temporary)
-	err = show.Run("read states, repositories and keys", func() (string, error) {
-		if found, err = backups.Collect(ctx, p.Home, temporary); err != nil {
-			return "", fmt.Errorf("back up the home %s: %w", p.Home.Dir(), err)
-		}
-		if err := p.addSecrets(ctx, found); err != nil {
-			return "", fmt.Errorf("back up the home %s: %w", p.Home.Dir(), err)
-		}
-		return fmt.Sprintf("states: %d, repositories: %d, Secrets of people: %d", found.States, len(found.Repositories), found.Secrets), nil
-	})
-	if err != nil {
-		return Saved{}, err
-	}
-	for _, left := range found.Left {
-		show.Note("left out: %s", left)
-	}
-	saved := Saved{File: file, Repositories: found.Repositories, States: found.States, Secrets: found.Secrets, Left: found.Left}
-	err = show.Run("write "+file, func() (string, error) {
-		identity, err := cloud.Identify(p.Home.Google())
-		if err != nil {
-			return "", fmt.Errorf("back up the home %s: %w", p.Home.Dir(), err)
-		}
-		_, err = backup.Write(ctx, file, backup.Manifest{
-			Strata: buildinfo.Version, Created: time.Now().UTC().Truncate(time.Second), Target: backups.Target,
-			Environment: p.Home.Environment(), Home: p.Home.Dir(), Cloud: identity,
-		}, found.Files, recipients...)
-		if err != nil {
-			return "", err
-		}
-		info, err := os.Stat(file)
-		if err != nil {
-			return "", err
-		}
-		saved.Size = info.Size()
-		return fmt.Sprintf("%.1f MB", float64(saved.Size)/1e6), nil
-	})
-	return saved, err
+	return content.Save(ctx, show, file, content.Platform{
+		What: "the home " + p.Home.Dir(), Home: p.Home.Dir(), Cloud: identity,
+		Collect: func(ctx context.Context, _ *progress.Reporter, temporary string) (*content.Collection, error) {
+			found, err := backups.Collect(ctx, p.Home, temporary)
+			if err == nil {
+				err = p.addSecrets(ctx, found)
+			}
+			return found, err
+		},
+	}, recipients...)
 }
 
 // addSecrets adds the Secrets that people have created in the teams' namespaces.
-func (p *Platform) addSecrets(ctx context.Context, to *backups.Collection) error {
+func (p *Platform) addSecrets(ctx context.Context, to *content.Collection) error {
 	client, namespaces, err := p.teamsCluster(ctx)
 	if errors.Is(err, lifecycle.ErrStopped) {
-		to.Left = append(to.Left, "the Secrets that people have created in the teams' namespaces: "+err.Error())
+		to.Leave("the Secrets that people have created in the teams' namespaces: %v", err)
 		return nil
 	}
 	if err != nil || client == nil {
 		return err
 	}
-	raw, count, err := backups.Secrets(ctx, client, namespaces)
+	raw, count, err := content.Secrets(ctx, client, namespaces)
 	to.AddSecrets(raw, count)
 	return err
 }
 
 // createRestored creates the Secrets of the backup that this home comes from, once.
 func (p *Platform) createRestored(ctx context.Context) error {
-	path := p.Home.SecretFile(backups.SecretsFile)
+	path := p.Home.SecretFile(content.SecretsFile)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -134,7 +96,7 @@ func (p *Platform) createRestored(ctx context.Context) error {
 	if err != nil || client == nil {
 		return err
 	}
-	if err := backups.CreateSecrets(ctx, client, namespaces, raw); err != nil {
+	if err := content.CreateSecrets(ctx, client, namespaces, raw); err != nil {
 		return err
 	}
 	return home.RemoveFile(path)

@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/layerconfig"
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/states"
 	"github.com/strata-platform/strata/teams"
 )
@@ -35,16 +37,22 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 	if err != nil {
 		return l, err
 	}
-	if name == lifecycle.BootstrapLayer {
-		l.Config, err = layerconfig.Bootstrap(p.Home, p.teamsFile())
-		return l, err
+	if l.Config, err = p.config(name, status, list); err == nil && p.Reconfigure != nil {
+		l.Config, err = p.Reconfigure(name, l.Config)
+	}
+	return l, err
+}
+
+// config returns the configuration of a layer.
+func (p *Platform) config(layer string, status supervisor.Status, list []teams.Team) (auto.ConfigMap, error) {
+	if layer == lifecycle.BootstrapLayer {
+		return layerconfig.Bootstrap(p.Home, p.teamsFile())
 	}
 	all, err := p.repositories(status)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	l.Config, err = layerconfig.Platform(all, list, p.teamsFile())
-	return l, err
+	return layerconfig.Platform(all, list, p.teamsFile())
 }
 
 // Made reports whether a layer ever ran in this home.

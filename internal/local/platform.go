@@ -37,6 +37,10 @@ type Platform struct {
 	// Environment is the name of the stack in every layer.
 	Environment string
 
+	// Reconfigure changes the configuration of a layer; nil means that it stays as it is. A rehearsal gives its home the settings of
+	// the platform that it copies.
+	Reconfigure func(layer string, config auto.ConfigMap) (auto.ConfigMap, error)
+
 	// operator is the argument of UseOperator, and source that of UseSource.
 	operator   string
 	source     string
@@ -172,8 +176,13 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	}
 	return layers.Runner{
 		Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.layerStates().Unlock,
-		Lost: cloudclient.Client{URL: status.GoogleURL, Credentials: p.Home.EngineerCredentials()}.DeleteOrphans,
+		Lost: p.cloudClient(status).DeleteOrphans,
 	}, nil
+}
+
+// cloudClient returns a client of the emulated Google Cloud.
+func (p *Platform) cloudClient(running supervisor.Status) cloudclient.Client {
+	return cloudclient.Client{URL: running.GoogleURL, Credentials: p.Home.EngineerCredentials(), Project: p.Home.Project()}
 }
 
 // status returns the supervisor's status. Its error names the layer that needs it.
@@ -191,7 +200,7 @@ func (p *Platform) Instance(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	client := cloudclient.Client{URL: running.GoogleURL, Credentials: p.Home.EngineerCredentials()}
+	client := p.cloudClient(running)
 	address, err := client.InstanceAddress(ctx, name)
 	return fmt.Sprintf("%s (MySQL on %s)", name, address), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,24 +35,27 @@ func (r *run) layOut(ctx context.Context, show *progress.Reporter) (string, erro
 	if err := p.CreateHome(); err != nil {
 		return "", err
 	}
-	if err := p.Home.MarkRehearsal(); err != nil {
+	description, err := r.description()
+	if err == nil {
+		err = p.Home.MarkRehearsal(description)
+	}
+	if err != nil {
 		return "", err
 	}
-	if err := p.UseSource(r.content.Source()); err != nil {
+	if err := p.UseSource(r.source()); err != nil {
 		return "", err
 	}
-	if err := r.mapPorts(p.Home); err != nil {
-		return "", err
+	if r.google == nil {
+		if err := errors.Join(r.mapPorts(p.Home), r.mapSecrets(p.Home)); err != nil {
+			return "", err
+		}
+		r.words.Add(r.content.Home, p.Home.Dir())
 	}
-	if err := r.mapSecrets(p.Home); err != nil {
-		return "", err
-	}
-	r.words.Add(r.content.Home, p.Home.Dir())
 	if err := os.MkdirAll(p.Home.Git(), 0o700); err != nil {
 		return "", err
 	}
 	for _, name := range r.teamRepositories() {
-		if err := r.content.Unbundle(ctx, p.Home.Git(), name); err != nil {
+		if err := gitserver.Unbundle(ctx, p.Home.Git(), name, r.content.Bundle(name)); err != nil {
 			return "", err
 		}
 	}
@@ -59,6 +63,13 @@ func (r *run) layOut(ctx context.Context, show *progress.Reporter) (string, erro
 		if _, err := step.Do(ctx, show); err != nil {
 			return "", err
 		}
+	}
+	running, err := p.Supervisor().Status(ctx)
+	if err == nil {
+		err = r.ensureKeys(ctx, running)
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := r.publishLiterals(ctx); err != nil {
 		return "", err

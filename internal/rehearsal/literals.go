@@ -50,7 +50,7 @@ func (r *run) publishLiterals(ctx context.Context) error {
 		if err := os.Mkdir(former, 0o700); err != nil {
 			return err
 		}
-		if err := r.content.Unbundle(ctx, former, repositories.Platform); err != nil {
+		if err := gitserver.Unbundle(ctx, former, repositories.Platform, r.content.Bundle(repositories.Platform)); err != nil {
 			return err
 		}
 		if err := r.publishCommit(ctx, filepath.Join(former, repositories.Platform+".git"), "refs/heads/"+gitserver.Branch); err != nil {

@@ -14,10 +14,11 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/local/backups"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/replay"
@@ -73,7 +74,8 @@ type run struct {
 	life     *lifecycle.Platform
 	show     *progress.Reporter
 
-	content *backups.Content
+	content *content.Content
+	google  *onGoogle // nil for a platform on this machine
 	keys    settings.Crypters
 	words   replay.Words
 	first   *replay.State // layer 1 of the backup
@@ -104,6 +106,9 @@ func Run(ctx context.Context, show *progress.Reporter, options Options) (result 
 	r.platform, err = local.Open(options.Root, filepath.Join(dir, homeFolder), r.content.Environment)
 	if err != nil {
 		return nil, err
+	}
+	if r.google != nil {
+		r.platform.Reconfigure = r.reconfigure
 	}
 	r.life = lifecycle.New(r.platform)
 	defer func() {
@@ -166,10 +171,15 @@ func (r *run) read(ctx context.Context, bundles string) error {
 	}
 	return r.show.Run("read "+r.File, func() (string, error) {
 		var err error
-		if r.content, err = backups.Read(ctx, r.File, buildinfo.Version, r.Identities, bundles); err != nil {
+		if r.content, err = content.Read(ctx, r.File, buildinfo.Version, r.Identities, bundles); err != nil {
 			return "", err
 		}
 		r.result.Backup = Backup{File: r.File, Strata: r.content.Strata, Created: r.content.Created}
+		if r.content.Target == content.GKE {
+			if err := r.readSettings(); err != nil {
+				return "", err
+			}
+		}
 		if r.content.Operator() == home.UpstreamOperator {
 			return "", fmt.Errorf("rehearse %s: the states of its Stacks are in buckets of the emulated Google Cloud, which a backup does not contain: "+
 				"the rehearsal is for the embedded operator", r.File)
@@ -181,6 +191,7 @@ func (r *run) read(ctx context.Context, bundles string) error {
 		if r.first, err = r.state(ctx, project.Name, r.content.LayerState(project.Name), r.content.Secret("passphrase")); err != nil {
 			return "", err
 		}
+		r.publishLogin(r.first.Output(handoff.OutputKubeconfig))
 		return fmt.Sprintf("of strata %s, %s", r.content.Strata, r.content.Created.Format(time.RFC3339)), nil
 	})
 }

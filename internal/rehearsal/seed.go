@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local/backups"
+	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/kubeconfig"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
@@ -49,6 +51,11 @@ func (r *run) seedSecond(ctx context.Context, show *progress.Reporter) (string, 
 	if err != nil {
 		return "", err
 	}
+	if r.google != nil {
+		if err := r.mapControlPlane(ctx); err != nil {
+			return "", err
+		}
+	}
 	text, err := r.seedLayer(ctx, show, lifecycle.PlatformLayer, state)
 	if err != nil {
 		return "", err
@@ -76,7 +83,7 @@ func detail(show *progress.Reporter) layers.Progress {
 
 // createSecrets creates the Secrets that people have created in the teams' namespaces, with placeholders as their values.
 func (r *run) createSecrets(ctx context.Context) error {
-	raw := r.content.Secret(backups.SecretsFile)
+	raw := r.content.Secret(content.SecretsFile)
 	if raw == "" {
 		return nil
 	}
@@ -103,7 +110,7 @@ func (r *run) createSecrets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return backups.CreateSecrets(ctx, client, namespaces, hidden)
+	return content.CreateSecrets(ctx, client, namespaces, hidden)
 }
 
 // hide returns the value of a person's Secret in the copy: what the states of the copy have in the place of a secret value. The cluster
@@ -179,7 +186,7 @@ const stackLimit = 2 * time.Minute
 
 // seedStack runs the resources of a Stack's state as a program. The runs of the team can write the state, so the program has the team's
 // rights in the cluster and in the cloud, and its plugins run no command of the team's choice.
-func (r *run) seedStack(ctx context.Context, team teams.Team, of backups.State, former string, own map[string]any, googleURL string) (int, error) {
+func (r *run) seedStack(ctx context.Context, team teams.Team, of content.State, former string, own map[string]any, googleURL string) (int, error) {
 	state, err := r.state(ctx, of.Project, of.Content, former)
 	if err == nil {
 		err = state.CheckForeign("gcp", "kubernetes", "random")
@@ -199,6 +206,10 @@ func (r *run) seedStack(ctx context.Context, team teams.Team, of backups.State, 
 		return value
 	}
 	folder := filepath.Join(h.TenantState(of.Namespace), filepath.FromSlash(of.Folder))
+	backend := "file://" + folder + "?metadata=skip"
+	if bucket := text("backend"); strings.HasPrefix(bucket, "gs://") {
+		backend = bucket
+	}
 	work := filepath.Join(h.Layers(), "rehearsal", of.Namespace, of.Folder, of.Project, of.Stack)
 	tmp := filepath.Join(work, "tmp")
 	for _, dir := range []string{folder, tmp} {
@@ -211,10 +222,12 @@ func (r *run) seedStack(ctx context.Context, team teams.Team, of backups.State, 
 		return 0, err
 	}
 	env := pulumienv.Variables(h, googleURL)
+	// Pulumi's backend in a bucket knows no endpoint but Google's.
+	maps.Copy(env, cloud.TunnelVariables(googleURL, h.Certificates()))
 	maps.Copy(env, map[string]string{
-		"PULUMI_BACKEND_URL": "file://" + folder + "?metadata=skip", "PULUMI_CONFIG_PASSPHRASE": text("passphrase"), "PULUMI_HOME": filepath.Join(work, "pulumi"),
+		"PULUMI_BACKEND_URL": backend, "PULUMI_CONFIG_PASSPHRASE": text("passphrase"), "PULUMI_HOME": filepath.Join(work, "pulumi"),
 		"HOME": work, "TMPDIR": tmp, "KUBECONFIG": kubeconfig,
-		"GOOGLE_CREDENTIALS": text("credentials"), "GOOGLE_PROJECT": home.Project, "GOOGLE_REGION": home.Region,
+		"GOOGLE_CREDENTIALS": text("credentials"), "GOOGLE_PROJECT": h.Project(), "GOOGLE_REGION": home.Region,
 	})
 	runner := layers.Runner{Stack: of.Stack, Pulumi: func() (auto.PulumiCommand, error) { return command, nil }, Env: env, WorkDir: func(string) string { return work }}
 	summary, err := runner.Up(ctx, layers.Layer{Name: of.Stack, Project: of.Project, Program: state.Program(&r.words), Config: state.Config("gcp:project", "gcp:region", "gcp:zone")}, nil)

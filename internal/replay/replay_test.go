@@ -67,6 +67,19 @@ func TestAStateIsDecrypted(t *testing.T) {
 	}
 }
 
+func TestWhatAProviderHasSetItselfIsNoInput(t *testing.T) {
+	state, err := replay.Read(t.Context(), stateFile("", `{"urn": "urn:pulumi:dev::shop::a:b:C::c", "type": "a:b:C", "custom": true, "inputs": {
+		"__defaults": ["name", "size"], "name": "c-1a2b3c4", "size": 3, "zone": "b",
+		"auth": {"__defaults": [], "issue": true}, "pools": [{"__defaults": ["count"], "count": 1, "type": "x"}]}}`), "", &settings.Crypters{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"auth":{"issue":true},"name":"c-1a2b3c4","pools":[{"type":"x"}],"zone":"b"}`
+	if got := shown(t, state.Resources[0].In); got != want {
+		t.Errorf("the inputs are %s, want %s", got, want)
+	}
+}
+
 // values returns the values in JSON. A text that begins with secret: is a secret.
 func values(t *testing.T, text string) resource.PropertyMap {
 	t.Helper()

@@ -71,7 +71,7 @@ func Read(ctx context.Context, raw []byte, passphrase string, keys *settings.Cry
 		if each.Delete || each.Type == referenceType {
 			continue
 		}
-		in, err := r.object(each.Inputs)
+		in, err := r.object(withoutDefaults(each.Inputs))
 		if err != nil {
 			return nil, fmt.Errorf("the inputs of %s: %w", each.URN, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/backup"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -34,8 +35,11 @@ func (r Restore) checkCloud() error {
 
 // accept returns an error unless the manifest is that of a backup of this platform, with the members that such a backup has.
 func (r Restore) accept(manifest backup.Manifest) error {
-	if err := acceptMembers(manifest); err != nil {
+	if err := content.Accept(manifest); err != nil {
 		return err
+	}
+	if manifest.Target != content.Local {
+		return fmt.Errorf("it is a backup of a platform on the target %q, not on this machine", manifest.Target)
 	}
 	if r.Environment != "" && r.Environment != manifest.Environment {
 		return fmt.Errorf("it is a backup of the environment %s, not %s: use --env %[1]s", manifest.Environment, r.Environment)
@@ -52,12 +56,12 @@ func (r Restore) accept(manifest backup.Manifest) error {
 
 // complete turns the members in a folder into a home.
 func (r Restore) complete(ctx context.Context, dir string) error {
-	bundles, err := filepath.Glob(filepath.Join(dir, git, "*"+bundled))
+	bundles, err := filepath.Glob(filepath.Join(dir, content.Git, "*"+content.Bundled))
 	if err != nil {
 		return err
 	}
 	for _, bundle := range bundles {
-		if err := gitserver.Unbundle(ctx, filepath.Join(dir, git), strings.TrimSuffix(filepath.Base(bundle), bundled), bundle); err != nil {
+		if err := gitserver.Unbundle(ctx, filepath.Join(dir, content.Git), strings.TrimSuffix(filepath.Base(bundle), content.Bundled), bundle); err != nil {
 			return err
 		}
 		if err := os.Remove(bundle); err != nil {
@@ -72,7 +76,7 @@ func (r Restore) complete(ctx context.Context, dir string) error {
 	if operator, source := h.Operator(), h.Source(); !slices.Contains(operators, operator) || !slices.Contains(sources, source) {
 		return fmt.Errorf("it names the operator %.40q and the source %.40q, and this strata knows %v and %v", operator, source, operators, sources)
 	}
-	if kept := h.Environment(); kept != "" && !environments.MatchString(kept) {
+	if kept := h.Environment(); kept != "" && !content.IsEnvironment(kept) {
 		return errors.New("it names no environment")
 	}
 	// The addresses are settings of the cluster, and a cluster at another address would be another one for the layers.

@@ -19,6 +19,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/strata-platform/strata/internal/backup"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/local/backups"
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -32,7 +33,7 @@ type fixture struct {
 	// files are those of the backup, by their paths.
 	files map[string]string
 	key   *age.X25519Identity
-	found *backups.Collection
+	found *content.Collection
 	made  backup.Manifest
 }
 
@@ -147,7 +148,7 @@ printf '#!/bin/sh\ntouch ran\n' > web.git/hooks/post-checkout; chmod +x web.git/
 	if f.found, err = backups.Collect(t.Context(), h, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	f.made = backup.Manifest{Strata: version, Target: backups.Target, Environment: "dev", Home: h.Dir()}
+	f.made = backup.Manifest{Strata: version, Target: content.Local, Environment: "dev", Home: h.Dir()}
 	if f.made.Cloud, err = cloud.Identify(h.Google()); err != nil {
 		t.Fatal(err)
 	}

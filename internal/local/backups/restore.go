@@ -15,9 +15,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// Target is the target of the platforms whose backups this package restores.
-const Target = "local"
-
 // Restore lays out a home from a backup.
 type Restore struct {
 	// Home is the home, whose folder does not exist or is empty.

@@ -18,8 +18,9 @@ import (
 
 // Client calls the emulated Google Cloud as the engineer.
 type Client struct {
-	// URL is the base URL of the emulated Google Cloud. Credentials is the path of the engineer's credentials.
-	URL, Credentials string
+	// URL is the base URL of the emulated Google Cloud. Credentials is the path of the engineer's credentials, and Project the ID of
+	// the project.
+	URL, Credentials, Project string
 }
 
 // options returns the options of a client of an emulated API. endpoint is the environment variable with the API's URL.

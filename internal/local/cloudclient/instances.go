@@ -6,8 +6,6 @@ import (
 	"net"
 
 	"google.golang.org/api/sqladmin/v1beta4"
-
-	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // mysqlPort is the port of every instance.
@@ -28,7 +26,7 @@ func (c Client) InstanceAddress(ctx context.Context, name string) (string, error
 	if err != nil {
 		return "", err
 	}
-	instance, err := service.Instances.Get(home.Project, name).Context(ctx).Do()
+	instance, err := service.Instances.Get(c.Project, name).Context(ctx).Do()
 	if err != nil {
 		return "", fmt.Errorf("find the address of Cloud SQL instance %s: %w", name, err)
 	}

@@ -26,7 +26,7 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
+	config.Project, config.Region, config.Zone = h.Project(), home.Region, home.Zone
 	// gke-gcloud-auth-plugin is not available here, so the emulated cluster issues a client certificate.
 	config.IssueClientCertificate = true
 	config.DeletionProtection = false

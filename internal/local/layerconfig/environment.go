@@ -48,7 +48,7 @@ func Environment(
 	switch layer {
 	case lifecycle.BootstrapLayer:
 		env["GOOGLE_CREDENTIALS"] = h.EngineerCredentials()
-		env["GOOGLE_PROJECT"] = home.Project
+		env["GOOGLE_PROJECT"] = h.Project()
 		env["GOOGLE_REGION"] = home.Region
 		env["GOOGLE_ZONE"] = home.Zone
 	case lifecycle.PlatformLayer:

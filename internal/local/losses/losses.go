@@ -32,12 +32,12 @@ func Databases(ctx context.Context, h home.Home, googleURL string) (found, unrea
 	if err != nil {
 		return nil, nil, err
 	}
-	instances, err := service.Instances.List(home.Project).Context(ctx).Do()
+	instances, err := service.Instances.List(h.Project()).Context(ctx).Do()
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the database instances: %w", err)
 	}
 	for _, instance := range instances.Items {
-		list, err := service.Databases.List(home.Project, instance.Name).Context(ctx).Do()
+		list, err := service.Databases.List(h.Project(), instance.Name).Context(ctx).Do()
 		if err != nil {
 			return nil, nil, fmt.Errorf("list the databases of %s: %w", instance.Name, err)
 		}

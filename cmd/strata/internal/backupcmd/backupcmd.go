@@ -12,12 +12,13 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
 	"github.com/strata-platform/strata/internal/backup"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-// errElsewhere is the error of both commands for the target gke.
-var errElsewhere = errors.New("target gke: this command is for the platform on this machine: the bucket with the layers' states keeps old versions, and `pulumi stack export` writes a copy; " +
+// errElsewhere is the error of restore for the target gke.
+var errElsewhere = errors.New("target gke: nothing to lay out: the states are in buckets, which outlive the cluster, and `strata up --target gke` creates the rest again; " +
 	"see \"A lost cluster on Google Cloud\" in docs/platform-team.md")
 
 // files completes the names of files.
@@ -30,8 +31,8 @@ func New(o cli.Options) *cobra.Command {
 	var call cli.Call
 	command := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Write what nothing can create again of the platform on this machine to an encrypted file",
-		Long: `Write what nothing can create again of the platform on this machine to a new, encrypted file that only you can read:
+		Short: "Write what nothing can create again of a platform to an encrypted file",
+		Long: `Write what nothing can create again of a platform to a new, encrypted file that only you can read:
 
   1. the states of both layers and of the teams' Stacks
   2. the Git repositories, with all branches, tags and notes
@@ -42,26 +43,36 @@ func New(o cli.Options) *cobra.Command {
 The platform may run, and Stacks may run meanwhile; while a layer runs, the command fails. The file contains no data of the emulated Google
 Cloud, such as databases and buckets, which outlives the home, no images and no persistent volumes.
 
+With --target gke, the file contains the states and the settings of both layers, the states of the Stacks from the teams' buckets, the
+repositories as their hosts have them, and the Secrets of people. strata rehearse reads it.
+
 A passphrase has 16 characters or more, in the first line of its file. A recipient is a public key of age, which begins with age1: only
 its private key opens the backup.`,
 		Example: `  # with a passphrase of your own
   strata backup /mnt/backups/platform.age --passphrase-file ~/.config/strata-backup
 
   # for a key of age, whose private part is elsewhere
-  strata backup /mnt/backups/platform.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p`,
+  strata backup /mnt/backups/platform.age --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p
+
+  # a platform on Google Cloud, for a rehearsal
+  strata backup /mnt/backups/platform.age --target gke --passphrase-file ~/.config/strata-backup`,
 		Args:              o.Arguments(positional.One),
 		ValidArgsFunction: files,
 		RunE: func(command *cobra.Command, args []string) error {
 			if keys.PassphraseFile == "" == (len(keys.Recipients) == 0) {
 				return o.Usage(errors.New("give either --passphrase-file or --recipient: a backup contains secrets, so it is always encrypted"))
 			}
-			p, err := call.Open(errElsewhere)
+			p, err := call.Platform()
 			if err != nil {
 				return err
 			}
+			source, ok := p.Target.(content.Source)
+			if !ok {
+				return errors.New("back up the platform: its target has no backup")
+			}
 			return w.Run(command, o.Err, func(ctx context.Context, show *progress.Reporter) error {
 				began := time.Now()
-				saved, err := p.Backup(ctx, show, args[0], keys)
+				saved, err := source.Backup(ctx, show, args[0], keys)
 				if err != nil {
 					return err
 				}

@@ -51,6 +51,10 @@ type Server struct {
 	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
 	// Plans keeps the plans of branches that Flux does not apply. Nil means that there are none. Set it before the first request.
 	Plans Plans
+	// AnyUser accepts the password of an account under any user name. Set it before the first request.
+	AnyUser bool
+	// Public are the repositories that everybody may read. Set it before the first request.
+	Public []string
 	// StatusCommand is the command that shows the status of the platform, for the answer to a push; empty means none.
 	StatusCommand string
 

@@ -25,13 +25,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// without deadlines.
 	end, control := time.Now().Add(s.Limits.Time), http.NewResponseController(w)
 	_ = errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
-	account, password, given := r.BasicAuth()
-	if !given || !s.logins.Authentic(account, password) {
+	repository, writes, ok := asked(r)
+	account := s.account(r)
+	if account == "" && ok && !writes && slices.Contains(s.Public, repository) {
+		account = Reader(repository)
+	}
+	if account == "" {
 		w.Header().Set("WWW-Authenticate", `Basic realm="strata git"`)
 		http.Error(w, "the Git server requires a user name and a password", http.StatusUnauthorized)
 		return
 	}
-	repository, writes, ok := asked(r)
 	if !ok || !allowed(account, repository, writes) {
 		// The message must not reveal to other accounts whether a repository exists.
 		http.Error(w, fmt.Sprintf("account %s may not do this with repository %s", account, repository), http.StatusForbidden)
@@ -57,6 +60,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.backend(account).ServeHTTP(w, r)
+}
+
+// account returns the account of a request; empty without a valid login.
+func (s *Server) account(r *http.Request) string {
+	account, password, given := r.BasicAuth()
+	if !given || s.logins.Authentic(account, password) {
+		return account
+	}
+	if !s.AnyUser {
+		return ""
+	}
+	names, err := List(s.root)
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		for _, account := range []string{name, Reader(name)} {
+			if s.logins.Authentic(account, password) {
+				return account
+			}
+		}
+	}
+	return ""
 }
 
 // asked returns the repository of a request, and whether the request writes.

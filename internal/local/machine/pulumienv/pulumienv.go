@@ -23,9 +23,13 @@ import (
 // Tools are the programs of the toolchain that a Pulumi run needs.
 var Tools = []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"}
 
+// LoginPlugin is the name of Google's program that logs kubectl and other clients in to a cluster of GKE. In the tools of a home, Strata has
+// this name too: it logs clients in to the emulated cluster, so that a kubeconfig of layer 1 for Google Cloud works there as it is.
+const LoginPlugin = "gke-gcloud-auth-plugin"
+
 // Link fills the home's tools folder with links to the toolchain's programs and, as provider plugins, to strata's own
 // executable. Pulumi finds the plugins on PATH as ambient plugins, so no run needs a plugin folder of its own. Link
-// also adds strata to the spares, as the language host of Go programs.
+// also adds strata as the program that logs in to the emulated cluster, and to the spares, as the language host of Go programs.
 func Link(ctx context.Context, h home.Home, find func(context.Context, string) (string, error), strata string) error {
 	for _, dir := range []string{h.Tools(), h.Spares()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -47,8 +51,12 @@ func Link(ctx context.Context, h home.Home, find func(context.Context, string) (
 			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}
-	if err := link(strata, filepath.Join(h.Spares(), gohost.Executable)); err != nil {
-		return fmt.Errorf("link %s: %w", gohost.Executable, err)
+	for name, path := range map[string]string{
+		gohost.Executable: filepath.Join(h.Spares(), gohost.Executable), LoginPlugin: filepath.Join(h.Tools(), LoginPlugin),
+	} {
+		if err := link(strata, path); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
 	}
 	return nil
 }

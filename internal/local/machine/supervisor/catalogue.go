@@ -19,8 +19,8 @@ import (
 // fluxNamespace is the namespace of Flux's controllers. Each controller has a service account of its own name.
 const fluxNamespace = "flux-system"
 
-// operatorImage is the image of the embedded operator. Its program is strata itself.
-const operatorImage = "ghcr.io/strata-platform/operator"
+// OperatorImage is the image of the embedded operator. Its program is strata itself.
+const OperatorImage = "ghcr.io/strata-platform/operator"
 
 // processCatalogue returns the process catalogue: the images that run as processes on this machine.
 func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, registryURL, executable, version string) processes.Catalogue {
@@ -55,7 +55,7 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, r
 		flux("helm-controller", []processes.Reach{sources, events}),
 		flux("notification-controller", []processes.Reach{outside}, processes.Listen{Flag: "--events-addr", Port: 9090}, processes.Listen{Flag: "--receiverAddr", Port: 9292}),
 		{
-			Repository: operatorImage,
+			Repository: OperatorImage,
 			Tag:        version,
 			May:        only(platform.OperatorNamespace, platform.OperatorAccount),
 			Program: func(ctx context.Context) (string, error) {

@@ -24,7 +24,7 @@ func TestOnlyThePlatformsOwnAccountsGetProcesses(t *testing.T) {
 		"ghcr.io/fluxcd/kustomize-controller":    {"flux-system", "kustomize-controller"},
 		"ghcr.io/fluxcd/helm-controller":         {"flux-system", "helm-controller"},
 		"ghcr.io/fluxcd/notification-controller": {"flux-system", "notification-controller"},
-		operatorImage:                            {"pulumi-kubernetes-operator", "pulumi-operator"},
+		OperatorImage:                            {"pulumi-kubernetes-operator", "pulumi-operator"},
 	}
 	images := processCatalogue(h, tools, "http://127.0.0.1:4711", "http://127.0.0.1:4712", "http://127.0.0.1:4713", "strata", "v0.0.0")
 	if len(images) != len(allowed) {

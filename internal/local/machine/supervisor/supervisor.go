@@ -152,6 +152,8 @@ func (s *supervisor) open() error {
 	}
 	s.git.Logins().Follow(func() ([]string, error) { return s.Home.Secrets(GitSecret, FormerGitSecret) })
 	s.git.Syncs, s.git.Follow, s.git.StatusCommand = s.syncs, s.follow, s.Home.Call("status")
+	copied := s.Home.Rehearsal()
+	s.git.AnyUser, s.git.Public = copied.AnyUser, copied.Public
 	s.git.Plans = &planner.Planner{Admin: s.cluster.Admin, Call: s.Home.Call}
 	if s.cluster.images, s.registry, err = openImages(s.Home, s.git.Logins()); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (s *supervisor) open() error {
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}
-	credentials, err := s.google.EnsureProject(home.Project, Engineer)
+	credentials, err := s.google.EnsureProject(s.Home.Project(), Engineer)
 	if err != nil {
 		return err
 	}

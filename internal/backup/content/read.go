@@ -1,4 +1,4 @@
-package backups
+package content
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"filippo.io/age"
 
 	"github.com/strata-platform/strata/internal/backup"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 )
 
 // maxContent bounds the members of a backup that Read keeps in memory, in bytes.
@@ -39,16 +38,16 @@ type State struct {
 	Content        []byte
 }
 
-// Read reads a backup of a local platform. It writes the bundles of the Git repositories, and nothing else, to an empty folder. version is
+// Read reads a backup of a platform on any target. It writes the bundles of the Git repositories, and nothing else, to an empty folder. version is
 // the version of this strata.
 func Read(ctx context.Context, file, version string, identities []age.Identity, bundles string) (*Content, error) {
 	c := &Content{Files: map[string][]byte{}, bundles: bundles}
 	size := int64(0)
-	manifest, err := backup.Visit(ctx, file, version, identities, acceptMembers, func(member backup.Member, content io.Reader) (err error) {
-		if name, ok := strings.CutPrefix(member.Path, git+"/"); ok {
-			name = strings.TrimSuffix(name, bundled)
+	manifest, err := backup.Visit(ctx, file, version, identities, Accept, func(member backup.Member, content io.Reader) (err error) {
+		if name, ok := strings.CutPrefix(member.Path, Git+"/"); ok {
+			name = strings.TrimSuffix(name, Bundled)
 			c.Repositories = append(c.Repositories, name)
-			return writeBundle(c.bundle(name), content)
+			return writeBundle(c.Bundle(name), content)
 		}
 		if size += member.Size; size > maxContent {
 			return fmt.Errorf("its members except the repositories have more than %d bytes", maxContent)
@@ -60,8 +59,9 @@ func Read(ctx context.Context, file, version string, identities []age.Identity, 
 	return c, err
 }
 
-func (c *Content) bundle(repository string) string {
-	return filepath.Join(c.bundles, repository+bundled)
+// Bundle returns the path of the file with the bundle of a Git repository.
+func (c *Content) Bundle(repository string) string {
+	return filepath.Join(c.bundles, repository+Bundled)
 }
 
 func writeBundle(path string, content io.Reader) error {
@@ -73,18 +73,13 @@ func writeBundle(path string, content io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// Unbundle creates the Git repository of a backup in a folder.
-func (c *Content) Unbundle(ctx context.Context, dir, repository string) error {
-	return gitserver.Unbundle(ctx, dir, repository, c.bundle(repository))
-}
-
 // Secret returns the content of a file in the credentials of the home; empty if there is none.
-func (c *Content) Secret(name string) string { return string(c.Files[credentials+"/"+name]) }
+func (c *Content) Secret(name string) string { return string(c.Files[Credentials+"/"+name]) }
 
 // Secrets returns the names of these files, sorted.
 func (c *Content) Secrets() (names []string) {
 	for name := range c.Files {
-		if name, ok := strings.CutPrefix(name, credentials+"/"); ok {
+		if name, ok := strings.CutPrefix(name, Credentials+"/"); ok {
 			names = append(names, name)
 		}
 	}
@@ -92,24 +87,27 @@ func (c *Content) Secrets() (names []string) {
 	return names
 }
 
+// Settings returns the settings of a layer's stack, see [SettingsFile]; nil if there are none.
+func (c *Content) Settings(layer string) []byte { return c.Files[LayerFolder(layer)+"/"+SettingsFile] }
+
 // Ports returns the content of the file with the ports of the home.
-func (c *Content) Ports() []byte { return c.Files[portsFile] }
+func (c *Content) Ports() []byte { return c.Files[PortsFile] }
 
 // Operator returns the operator of the home; empty means the default.
-func (c *Content) Operator() string { return string(c.Files[operatorFile]) }
+func (c *Content) Operator() string { return string(c.Files[OperatorFile]) }
 
 // Source returns the source of the platform's repository in the home; empty means the default.
-func (c *Content) Source() string { return string(c.Files[sourceFile]) }
+func (c *Content) Source() string { return string(c.Files[SourceFile]) }
 
 // LayerState returns the state of a layer by its project; nil if there is none.
 func (c *Content) LayerState(project string) []byte {
-	return c.Files[layerState+"/"+stateFiles+project+"/"+c.Environment+stateSuffix]
+	return c.Files[LayerState(project, c.Environment)]
 }
 
 // StackStates returns the states of the Stacks, sorted by their paths.
 func (c *Content) StackStates() (all []State) {
 	for name, content := range c.Files {
-		below, ok := strings.CutPrefix(name, teamStates+"/")
+		below, ok := strings.CutPrefix(name, TeamStates+"/")
 		folder, stack, is := strings.Cut(below, "/"+stateFiles)
 		stack, isJSON := strings.CutSuffix(stack, stateSuffix)
 		project, stack, isProject := strings.Cut(stack, "/")
@@ -130,21 +128,21 @@ func (s State) path() string {
 	return strings.Join([]string{s.Namespace, s.Folder, s.Project, s.Stack}, "/")
 }
 
-// acceptMembers returns an error unless the manifest is that of a backup of a platform on this machine.
-func acceptMembers(manifest backup.Manifest) error {
-	if manifest.Target != Target {
-		return fmt.Errorf("it is a backup of a platform on the target %q, not on this machine", manifest.Target)
+// Accept returns an error unless the manifest is that of a backup of a platform, with the members that such a backup has.
+func Accept(manifest backup.Manifest) error {
+	if manifest.Target != Local && manifest.Target != GKE {
+		return fmt.Errorf("it is a backup of a platform on the unknown target %q", manifest.Target)
 	}
-	if !environments.MatchString(manifest.Environment) {
+	if !IsEnvironment(manifest.Environment) {
 		return fmt.Errorf("it names no environment, but %q", manifest.Environment)
 	}
 	for _, member := range manifest.Members {
-		if !allowed(member.Path, manifest.Environment) {
+		if !Allowed(manifest.Target, member.Path, manifest.Environment) {
 			return fmt.Errorf("it contains %q, which no backup contains", member.Path)
 		}
 	}
-	if !slices.ContainsFunc(manifest.Members, func(m backup.Member) bool { return m.Path == portsFile }) {
-		return fmt.Errorf("it does not contain %s", portsFile)
+	if manifest.Target == Local && !slices.ContainsFunc(manifest.Members, func(m backup.Member) bool { return m.Path == PortsFile }) {
+		return fmt.Errorf("it does not contain %s", PortsFile)
 	}
 	return nil
 }

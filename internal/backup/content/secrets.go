@@ -1,4 +1,4 @@
-package backups
+package content
 
 import (
 	"context"

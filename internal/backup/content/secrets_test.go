@@ -1,4 +1,4 @@
-package backups_test
+package content_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/strata-platform/strata/internal/local/backups"
+	"github.com/strata-platform/strata/internal/backup/content"
 )
 
 func secret(namespace, name string, set func(*corev1.Secret)) *corev1.Secret {
@@ -42,7 +42,7 @@ func TestSecretsOfPeopleAreKept(t *testing.T) {
 		secret("team-web", "sh.helm.release.v1.x.v1", func(s *corev1.Secret) { s.Type = "helm.sh/release.v1" }),
 		secret("kube-system", "elsewhere", nil),
 	)
-	raw, count, err := backups.Secrets(t.Context(), from, []string{"team-web", "team-none"})
+	raw, count, err := content.Secrets(t.Context(), from, []string{"team-web", "team-none"})
 	if err != nil || count != 3 || strings.Contains(string(raw), "everything") {
 		t.Fatalf("%d Secrets, %v: %s", count, err, raw)
 	}
@@ -59,7 +59,7 @@ func TestSecretsOfPeopleAreKept(t *testing.T) {
 	}
 	to := fake.NewClientset(secret("team-web", "strata-context", func(s *corev1.Secret) { s.Data["a"] = []byte("of layer 2") }))
 	for range 2 {
-		if err := backups.CreateSecrets(t.Context(), to, []string{"team-web"}, raw); err != nil {
+		if err := content.CreateSecrets(t.Context(), to, []string{"team-web"}, raw); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestSecretsOfPeopleAreKept(t *testing.T) {
 	if want := []string{"kubectl=b", "registry=b", "restored=b", "strata-context=of layer 2"}; !slices.Equal(names, want) {
 		t.Errorf("Secrets %q, want %q", names, want)
 	}
-	if err := backups.CreateSecrets(t.Context(), to, nil, []byte("{")); err == nil {
+	if err := content.CreateSecrets(t.Context(), to, nil, []byte("{")); err == nil {
 		t.Error("a damaged list is accepted")
 	}
 }
