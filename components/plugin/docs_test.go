@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -135,18 +136,45 @@ func TestTheImagesHaveTheVersionsOfTheModule(t *testing.T) {
 		versions[r.Mod.Path] = strings.TrimPrefix(r.Mod.Version, "v")
 	}
 	// The image of the operator contains the plugin strata as a program of this module.
-	for file, own := range map[string]string{
+	recipes := map[string]string{
 		"images/workspace/Containerfile": "resource strata " + plugin.Version + " ", "images/operator/Containerfile": " pulumi-resource-strata ",
-	} {
+	}
+	base := "docker.io/pulumi/pulumi:" + versions["github.com/pulumi/pulumi/sdk/v3"] + "-nonroot"
+	from := regexp.MustCompile("^FROM " + regexp.QuoteMeta(base+"@${BASE_DIGEST:?missing-see-images/README.md}") + "( AS [a-z]+)?$")
+	arguments := regexp.MustCompile("^ARG (BASE_DIGEST(=sha256:[0-9a-f]{64})?|(GCP|KUBERNETES|RANDOM)_SHA256(=[0-9a-f]{64})?)$")
+	var kept [][]string
+	for file, own := range recipes {
 		recipe := docstest.Read(t, file)
 		for _, want := range []string{
-			"FROM docker.io/pulumi/pulumi:" + versions["github.com/pulumi/pulumi/sdk/v3"] + "-nonroot\n", own,
-			"resource gcp " + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + " ", "resource kubernetes " + versions["github.com/pulumi/pulumi-kubernetes/sdk/v4"] + " ",
-			"resource random " + versions["github.com/pulumi/pulumi-random/sdk/v4"],
+			own, "base.name=" + base + " ", "base.digest=${BASE_DIGEST}\n",
+			"resource gcp " + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + ` --checksum "$GCP_SHA256"`,
+			"resource kubernetes " + versions["github.com/pulumi/pulumi-kubernetes/sdk/v4"] + ` --checksum "$KUBERNETES_SHA256"`,
+			"resource random " + versions["github.com/pulumi/pulumi-random/sdk/v4"] + ` --checksum "$RANDOM_SHA256"`,
 		} {
 			if !strings.Contains(recipe, want) {
 				t.Errorf("%s does not contain %q", file, want)
 			}
+		}
+		var given []string
+		for line := range strings.SplitSeq(recipe, "\n") {
+			switch word, _, _ := strings.Cut(line, " "); {
+			case word == "FROM" && (!from.MatchString(line) || len(given) == 0):
+				t.Errorf("%s: %q names no image by the argument BASE_DIGEST", file, line)
+			case word == "ARG" && !arguments.MatchString(line):
+				t.Errorf("%s: %q is no argument for a digest", file, line)
+			case word == "ARG":
+				given = append(given, line)
+			}
+		}
+		kept = append(kept, slices.Sorted(slices.Values(given)))
+	}
+	if !slices.Equal(kept[0], kept[1]) {
+		t.Errorf("the recipes have other digests: %q and %q", kept[0], kept[1])
+	}
+	readme := docstest.Read(t, "images/README.md")
+	for _, want := range []string{"crane digest " + base + "\n", "inspect " + base + "\n", "/v" + versions["github.com/pulumi/pulumi-gcp/sdk/v7"] + "/"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("images/README.md does not contain %q", want)
 		}
 	}
 }
