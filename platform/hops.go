@@ -48,7 +48,7 @@ func newHop(
 	if tenant.Provider != "" {
 		args.Policy.SecretsProvider = pulumi.String(tenant.Provider)
 	}
-	if text := stackdefaults.Unfilled(bootstrap.Kubernetes, config.upstreamOperator()); text != "" {
+	if text := stackdefaults.Unfilled(bootstrap.Kubernetes, args.Policy.Workspace); text != "" {
 		args.Policy.Unfilled = pulumi.String(text)
 	}
 	if team.Offer != "" {

@@ -11,7 +11,7 @@ import (
 // policies. It returns the resources that exist before the first hop. A cluster of unknown version is taken for one that
 // serves them: otherwise its API server refuses the policy, and the update fails.
 func fillStacks(ctx *pulumi.Context, version string, kind pulumi.Resource, opts ...pulumi.ResourceOption) ([]pulumi.Resource, error) {
-	if stackdefaults.Unfilled(version, false) != "" {
+	if stackdefaults.Unfilled(version, nil) != "" {
 		return nil, nil
 	}
 	// The policy names the kind of its parameters, and refuses every Stack while that kind is missing.

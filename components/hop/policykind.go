@@ -63,7 +63,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"runTimeout": duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
 		"approval":   choice("Changes of the team's Stacks that wait for an approval; data if it is missing.", "data", "always", "never"),
 		"notify":     text("Name of the Kustomization in flux-system about which the operator sends the results of the team's Plans to Flux; missing for none."),
-		"unfilled":   text("What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
+		"unfilled":   upTo(1024, "What the team has to write into its Stacks because this cluster does not fill it in; missing if it does."),
 		"orders":     numbers("Number of orders of the catalogue that the team may have, by the name of the entry."),
 		"anyNames":   boolean("Programs may give databases and users the names of other teams. Only the platform's own teams have this."),
 		"workspace": object("Pod of a run under upstream's operator, for Stacks that leave it out; missing under the embedded operator.",
@@ -95,9 +95,11 @@ func object(description string, fields apiextensionsv1.JSONSchemaPropsMap) *apie
 	}
 }
 
-func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+func text(description string) *apiextensionsv1.JSONSchemaPropsArgs { return upTo(512, description) }
+
+func upTo(length int, description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{
-		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
+		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(length),
 	}
 }
 

@@ -67,10 +67,20 @@ func testWorkspaces(t *testing.T, c *cluster, team client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch(`{"spec": {"workspace": ` + string(workspace) + `}}`)
 	want := func(template string) string {
 		return "{" + strings.TrimSuffix(strings.TrimPrefix(filled, "{"), "}") + ", workspaceReclaimPolicy: Delete, workspaceTemplate: {spec: {" + template + "}}}"
 	}
+	imageless := strings.Replace(asFilled, "image: '"+pinned+"', ", "", 1)
+	older := parse(t, strings.Replace(least, "tried", "imageless", 1))
+	patch(`{"spec": {"workspace": ` + strings.Replace(string(workspace), `"`+pinned+`"`, "null", 1) + `}}`)
+	eventually(t, "a Stack gets its pod without an image", func() error {
+		object := parse(t, least)
+		return errors.Join(team.Create(t.Context(), object, client.DryRunAll), hasSpec(object, want(imageless)))
+	})
+	if err := team.Create(t.Context(), older); err != nil {
+		t.Fatal(err)
+	}
+	patch(`{"spec": {"workspace": ` + string(workspace) + `}}`)
 	eventually(t, "a Stack gets its pod", func() error {
 		object := parse(t, least)
 		return errors.Join(team.Create(t.Context(), object, client.DryRunAll), hasSpec(object, want(asFilled)))
@@ -89,6 +99,24 @@ func testWorkspaces(t *testing.T, c *cluster, team client.Client) {
 		if err := refusedBy(try(t, team, test.manifest), "strata-stacks", "strata-stacks", test.refusal); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	// A Stack from before the image stays as it is until its spec changes. Then it gets the image instead of a refusal.
+	named := func(template string) string {
+		return strings.Replace(want(template), "stack: tried", "stack: imageless", 1)
+	}
+	for _, step := range []struct{ change, want string }{
+		{`{"metadata": {"annotations": {"strata.dev/approval": "always"}}}`, named(imageless)},
+		{`{"spec": {"refresh": true}}`, strings.Replace(named(asFilled), "stack: imageless", "stack: imageless, refresh: true", 1)},
+	} {
+		object := older.DeepCopy()
+		if err := team.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(step.change))); err != nil {
+			t.Errorf("%s: %v", step.change, err)
+		} else if err := hasSpec(object, step.want); err != nil {
+			t.Errorf("%s: %v", step.change, err)
+		}
+	}
+	if err := c.Delete(t.Context(), older); err != nil {
+		t.Error(err)
 	}
 	patch(`{"spec": {"workspace": null}}`)
 	eventually(t, "a Stack gets no pod", func() error {

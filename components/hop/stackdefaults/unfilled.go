@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/handoff"
 )
 
 // Unfilled returns what a team has to write into its Stacks because a cluster of this version of Kubernetes does not fill
-// it in. workspaces says that upstream's operator runs the Stacks. It returns "" if the cluster does, or if the version is
-// unknown.
-func Unfilled(version string, workspaces bool) string {
+// it in. workspace is the pod in which upstream's operator runs the Stacks, nil under the embedded one. It returns "" if the
+// cluster does, or if the version is unknown.
+func Unfilled(version string, workspace *hop.Workspace) string {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	number, err := strconv.Atoi(minor)
@@ -25,7 +26,10 @@ func Unfilled(version string, workspaces bool) string {
 	for _, key := range handoff.SettingKeys() {
 		fields = append(fields, "spec.configRef."+handoff.SettingNamespace+":"+key)
 	}
-	if workspaces {
+	if workspace != nil {
+		if workspace.Image != "" {
+			fields = append(fields, "spec.workspaceTemplate.spec.image ("+workspace.Image+")")
+		}
 		fields = append(fields, "spec.workspaceTemplate.spec.resources.limits.memory")
 	}
 	return fmt.Sprintf("Kubernetes %s of this cluster fills in no fields of a Stack, Kubernetes 1.%d does: write %s and %s",
