@@ -217,20 +217,29 @@ func TestARehearsalSeesNoSecretAndWhatAVersionWouldDestroy(t *testing.T) {
 	}
 }
 
-// TestThePlatformOfAnEarlierCommitIsRehearsed rehearses a backup that the strata of commit 49c7f05d has written, see testdata/README.md.
+// TestThePlatformOfAnEarlierCommitIsRehearsed rehearses each backup of testdata, which the strata of an earlier commit has written: see
+// testdata/README.md.
 func TestThePlatformOfAnEarlierCommitIsRehearsed(t *testing.T) {
 	long.Test(t)
-	p := stratatest.NewWithTools(t)
-	passphrase, temporary := writePassphrase(t, p, "the passphrase of a fixture\n")
-	file, err := filepath.Abs(filepath.Join("testdata", "49c7f05d.age"))
-	if err != nil {
-		t.Fatal(err)
+	fixtures, err := filepath.Glob(filepath.Join("testdata", "*.age"))
+	if err != nil || len(fixtures) == 0 {
+		t.Fatalf("found no backups: %v", err)
 	}
-	result, err := rehearse(t, p, temporary, file, passphrase, func(string) {})
-	if err != nil {
-		t.Error(err)
+	for _, fixture := range fixtures {
+		t.Run(strings.TrimSuffix(filepath.Base(fixture), ".age"), func(t *testing.T) {
+			p := stratatest.NewWithTools(t)
+			passphrase, temporary := writePassphrase(t, p, "the passphrase of a fixture\n")
+			file, err := filepath.Abs(fixture)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := rehearse(t, p, temporary, file, passphrase, func(string) {})
+			if err != nil {
+				t.Error(err)
+			}
+			well(t, result, 3)
+		})
 	}
-	well(t, result, 3)
 }
 
 // commit replaces a text in a file of a team's repository, and pushes the change.
