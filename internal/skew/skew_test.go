@@ -41,25 +41,39 @@ func good() Facts {
 // upstream changes the facts to upstream's operator.
 func upstream(f *Facts, has, want Operator) { f.Cluster.Operator, f.Offered.Operator = has, want }
 
+// fluxOf changes the version of Flux everywhere.
+func (f *Facts) fluxOf(version string) {
+	f.Layers[1].Flux, f.Offered.Flux = version, version
+	for name := range f.Cluster.Controllers {
+		f.Cluster.Controllers[name] = version
+	}
+}
+
 func TestSkew(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Facts)
 		want   string
 		broken bool
 	}{
-		"nothing":               {func(*Facts) {}, "", false},
-		"no cluster":            {func(f *Facts) { f.Cluster = nil }, "", false},
-		"nothing is known":      {func(f *Facts) { *f = Facts{Cluster: &Cluster{}, Call: f.Call} }, "", false},
-		"the oldest Kubernetes": {func(f *Facts) { f.Cluster.Kubernetes = "v1.33.0" }, "", false},
-		"an unknown minor of Flux": {func(f *Facts) {
-			f.Layers[1].Flux, f.Offered.Flux = "v2.4.0", "v2.4.0"
-			f.Cluster.Controllers, f.Cluster.Kubernetes = nil, "v1.20.0"
-		}, "", false},
-		"a newer patch of Pulumi": {func(f *Facts) { f.Layers[0].Pulumi = "v3.258.9" }, "", false},
+		"nothing":                  {func(*Facts) {}, "", false},
+		"no cluster":               {func(f *Facts) { f.Cluster = nil }, "", false},
+		"nothing is known":         {func(f *Facts) { *f = Facts{Cluster: &Cluster{}, Call: f.Call} }, "", false},
+		"the oldest Kubernetes":    {func(f *Facts) { f.Cluster.Kubernetes = "v1.33.0" }, "", false},
+		"an unknown minor of Flux": {func(f *Facts) { f.fluxOf("v2.4.0"); f.Cluster.Kubernetes = "v1.20.0" }, "", false},
+		"a newer patch of Pulumi":  {func(f *Facts) { f.Layers[0].Pulumi = "v3.258.9" }, "", false},
 
 		"an old Kubernetes": {
 			func(f *Facts) { f.Cluster.Kubernetes = "v1.32.9-gke.1000" },
 			"Kubernetes: the cluster has v1.32.9-gke.1000, and Flux v2.9.4 supports v1.33.0 or newer: upgrade the cluster, or set fluxVersion of layer 2 to a version that supports it", true,
+		},
+		"an old Kubernetes for Flux 2.8": {
+			func(f *Facts) { f.fluxOf("v2.8.8"); f.Cluster.Kubernetes = "v1.32.9" },
+			"Kubernetes: the cluster has v1.32.9, and Flux v2.8.8 supports v1.33.0 or newer: upgrade the cluster, or set fluxVersion of layer 2 to a version that supports it", true,
+		},
+		"the oldest Kubernetes for Flux 2.7": {func(f *Facts) { f.fluxOf("v2.7.5"); f.Cluster.Kubernetes = "v1.32.0" }, "", false},
+		"an old Kubernetes for Flux 2.7": {
+			func(f *Facts) { f.fluxOf("v2.7.5"); f.Cluster.Kubernetes = "v1.31.9" },
+			"Kubernetes: the cluster has v1.31.9, and Flux v2.7.5 supports v1.32.0 or newer: upgrade the cluster, or set fluxVersion of layer 2 to a version that supports it", true,
 		},
 		"another configured Flux": {
 			func(f *Facts) { f.Offered.Flux = "v2.9.5" },

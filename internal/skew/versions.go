@@ -10,8 +10,11 @@ import (
 )
 
 // leastKubernetes maps minor versions of Flux to the oldest Kubernetes that `flux check --pre` accepts: the variable
-// kubernetesConstraints in cmd/flux/check.go of github.com/fluxcd/flux2 at that version. A test compares the pinned version.
+// kubernetesConstraints in cmd/flux/check.go of github.com/fluxcd/flux2 at the tags of that version. It is the same in every
+// release of a minor version: v2.7.0 to v2.7.5, v2.8.0 to v2.8.8, v2.9.0 to v2.9.4. A test compares the pinned version.
 var leastKubernetes = map[string]string{
+	"v2.7": "v1.32.0",
+	"v2.8": "v1.33.0",
 	"v2.9": "v1.33.0",
 }
 
