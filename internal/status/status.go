@@ -116,16 +116,16 @@ func (r Report) Lacks(layer string) bool {
 // Platform returns the report without the items of teams, whose faults the teams fix. A team that the cluster does not have
 // yet stays in the report: the platform team creates it.
 func (r Report) Platform() Report {
-	return r.part(func(i Item) bool { return i.Layer != LayerTeam || i.Kind == KindTeam })
+	return r.Part(func(i Item) bool { return i.Layer != LayerTeam || i.Kind == KindTeam })
 }
 
 // UpTo returns the report on the items of a layer and of the layers below it.
 func (r Report) UpTo(layer string) Report {
-	return r.part(func(i Item) bool { return LayerRank(i.Layer) <= LayerRank(layer) })
+	return r.Part(func(i Item) bool { return LayerRank(i.Layer) <= LayerRank(layer) })
 }
 
-// part returns the report on the items that keep selects.
-func (r Report) part(keep func(Item) bool) Report {
+// Part returns the report on the items that keep selects.
+func (r Report) Part(keep func(Item) bool) Report {
 	part := Report{Ready: true, Skew: r.Skew, Engineer: r.Engineer, Command: r.Command, Notes: map[int]Note{}, Incomplete: r.Incomplete, Early: r.Early}
 	position := map[int]int{}
 	for i, item := range r.Items {

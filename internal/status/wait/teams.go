@@ -3,6 +3,7 @@ package wait
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/strata-platform/strata/internal/status"
@@ -17,19 +18,35 @@ const (
 	// Platform waits for layers 1 to 3 only.
 	Platform For = "platform"
 
-	// Bootstrap waits for layer 1. It is no value of the flag.
+	// Bootstrap waits for layer 1. It is no value of the flag, like all that follow.
 	Bootstrap For = "bootstrap"
-	// Flux waits for layers 1 and 2. It is no value of the flag.
+	// Objects waits for layer 1, and for the objects of layer 2 that exist without a working Flux, such as namespaces and roles.
+	Objects For = "objects"
+	// Flux waits for layers 1 and 2.
 	Flux For = "flux"
+	// Kinds waits for layers 1 and 2, and for the kinds of the operator in layer 3.
+	Kinds For = "kinds"
 )
+
+// fluxKinds are the kinds of layer 2 whose readiness needs Flux: its own workloads, and the objects that they process.
+var fluxKinds = []string{"Deployment", "ReplicaSet", "Pod", "GitRepository", "OCIRepository", "Bucket", "Kustomization", "Receiver"}
+
+// beforeOperator are the objects of layer 3 that Flux applies before the operator, by kind, namespace and name (sync/clusters).
+var beforeOperator = []string{"Kustomization platform/policies", "GitRepository platform/pulumi-operator", "Kustomization platform/operator-crds"}
 
 // part returns the part of a report that has to be ready first.
 func (f For) part(report status.Report) status.Report {
 	switch f {
 	case Bootstrap:
 		return report.UpTo(status.LayerBootstrap)
+	case Objects:
+		return report.UpTo(status.LayerPlatform).Part(func(i status.Item) bool { return !slices.Contains(fluxKinds, i.Kind) })
 	case Flux:
 		return report.UpTo(status.LayerPlatform)
+	case Kinds:
+		return report.Part(func(i status.Item) bool {
+			return status.LayerRank(i.Layer) <= status.LayerRank(status.LayerPlatform) || slices.Contains(beforeOperator, i.Kind+" "+i.Namespace+"/"+i.Name)
+		})
 	}
 	return report.Platform()
 }
