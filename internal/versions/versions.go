@@ -25,8 +25,12 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// versionLabel is the label of Flux's objects with the version of Flux.
-const versionLabel = "app.kubernetes.io/version"
+const (
+	// versionLabel is the label of Flux's objects with the version of Flux.
+	versionLabel = "app.kubernetes.io/version"
+	// controllers selects the Deployments of Flux among those of its namespace.
+	controllers = "app.kubernetes.io/part-of=flux," + versionLabel
+)
 
 // Status returns the status of a platform with the skew of its versions.
 func Status(ctx context.Context, p *lifecycle.Platform) (status.Report, error) {
@@ -41,6 +45,20 @@ func Status(ctx context.Context, p *lifecycle.Platform) (status.Report, error) {
 // is broken.
 func Skew(ctx context.Context, p *lifecycle.Platform) []status.Skew {
 	facts, err := Facts(ctx, p)
+	return check(ctx, p, facts, err)
+}
+
+// SkewOfCluster is Skew for a platform that may not exist: it returns nothing unless the cluster answers.
+func SkewOfCluster(ctx context.Context, p *lifecycle.Platform) []status.Skew {
+	facts, err := Facts(ctx, p)
+	if facts.Cluster == nil {
+		return nil
+	}
+	return check(ctx, p, facts, err)
+}
+
+// check returns the skew of versions that were read, and a warning if err is not nil.
+func check(ctx context.Context, p *lifecycle.Platform, facts skew.Facts, err error) []status.Skew {
 	found := skew.Check(facts)
 	if err != nil && ctx.Err() == nil {
 		found = append(found, status.Skew{Part: "versions", Found: fmt.Sprintf("they are not known: %v", err), Remedy: "`" + p.About().Call("status") + "` tries again"})
@@ -70,7 +88,7 @@ func Facts(ctx context.Context, p *lifecycle.Platform) (skew.Facts, error) {
 	if err != nil || config == nil {
 		return facts, err
 	}
-	facts.Cluster, err = cluster(ctx, lifecycle.Brief(config), facts.Offered)
+	facts.Cluster, err = Cluster(ctx, config, facts.Offered)
 	return facts, err
 }
 
@@ -100,8 +118,9 @@ func layerOf(name string, state apitype.DeploymentV3) skew.Layer {
 // upstreamSource is the name of the source of upstream's kinds (sync/clusters/gke/operator.yaml).
 const upstreamSource = "pulumi-operator"
 
-// cluster reads the versions in a cluster. Objects that do not exist have no versions.
-func cluster(ctx context.Context, config *rest.Config, offered skew.Offered) (*skew.Cluster, error) {
+// Cluster reads the versions in a cluster. Objects that do not exist have no versions.
+func Cluster(ctx context.Context, config *rest.Config, offered skew.Offered) (*skew.Cluster, error) {
+	config = lifecycle.Brief(config)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster for its versions: %w", err)
@@ -112,7 +131,7 @@ func cluster(ctx context.Context, config *rest.Config, offered skew.Offered) (*s
 		return nil, fmt.Errorf("read the version of the cluster: %w", err)
 	}
 	found.Kubernetes = version.GitVersion
-	deployments, err := client.AppsV1().Deployments(fluxcd.Namespace).List(ctx, metav1.ListOptions{LabelSelector: versionLabel})
+	deployments, err := client.AppsV1().Deployments(fluxcd.Namespace).List(ctx, metav1.ListOptions{LabelSelector: controllers})
 	if err != nil {
 		return nil, fmt.Errorf("read the versions of Flux's controllers: %w", err)
 	}
@@ -123,12 +142,10 @@ func cluster(ctx context.Context, config *rest.Config, offered skew.Offered) (*s
 	if err == nil && len(operator.Spec.Template.Spec.Containers) > 0 {
 		found.Operator.Tag = tag(operator.Spec.Template.Spec.Containers[0].Image)
 	}
-	if apierrors.IsNotFound(err) {
-		return found, nil
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the version of the operator: %w", err)
 	}
+	// The kinds come before the operator, so they may exist without it.
 	if offered.Operator.Commit != "" {
 		found.Operator.Commit, err = commit(ctx, config)
 	} else {
