@@ -1,8 +1,7 @@
-// Package upgrade brings a running platform to this strata, one layer at a time, from the cluster to the operator.
+// Package upgrade brings a running platform to this strata, one step at a time, from the cluster to the operator.
 package upgrade
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,13 +14,6 @@ import (
 	"github.com/strata-platform/strata/internal/skew"
 	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/internal/versions"
-)
-
-// Names of the steps, as a record keeps them.
-const (
-	bootstrapStep = "layer 1: bootstrap"
-	platformStep  = "layer 2: platform, with Flux"
-	operatorStep  = "layer 3: the operator and its kinds"
 )
 
 // layerSteps are the steps that run a layer.
@@ -94,9 +86,19 @@ func PlanOf(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter)
 		}
 		made.Steps = append(made.Steps, step)
 	}
-	made.Steps = append(made.Steps, Step{Name: operatorStep, Versions: operatorVersions(facts), Counts: map[string]int{}, Resources: []Resource{}, Warnings: []string{}})
+	flux := without(fluxStep, fluxVersions(facts))
+	second := &made.Steps[len(made.Steps)-1]
+	if second.moveFlux(&flux); second.Unknown != "" {
+		flux.Unknown = "layer 2 has no preview yet"
+	}
+	made.Steps = append(made.Steps, flux, without(kindsStep, kindsVersions(facts)), without(operatorStep, operatorVersions(facts)))
 	made.Refused = strings.Join(refused, "; ")
 	return made, nil
+}
+
+// without returns a step without a preview of its own.
+func without(name string, versions []Version) Step {
+	return Step{Name: name, Versions: versions, Counts: map[string]int{}, Resources: []Resource{}, Warnings: []string{}}
 }
 
 // refuse returns an error if an upgrade must not begin: a newer Strata has run a layer or has begun an upgrade, or the new kinds lose
@@ -138,52 +140,9 @@ func preview(ctx context.Context, p *lifecycle.Platform, facts skew.Facts, name,
 		show.Detail("%s %s", op, resource)
 		step.add(op, resource)
 	})
-	slices.SortFunc(step.Resources, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
-	})
+	step.sort()
 	if step.Counts = summary.Changes; step.Counts == nil {
 		step.Counts = map[string]int{}
 	}
 	return step, err
-}
-
-// layerVersions returns the versions that a run of a layer changes.
-func layerVersions(facts skew.Facts, name string) []Version {
-	layer, versions := facts.Layer(name), []Version{}
-	add := func(part, from, to string) {
-		if to != "" && from != to {
-			versions = append(versions, Version{part, from, to})
-		}
-	}
-	add("strata", layer.Strata, facts.Offered.Strata)
-	if name == lifecycle.PlatformLayer {
-		add("flux", layer.Flux, facts.Offered.Flux)
-	}
-	if layer.Pulumi != "" {
-		add("pulumi", layer.Pulumi, facts.Offered.Pulumi)
-	}
-	return versions
-}
-
-// operatorVersions returns the versions that layer 3 changes.
-func operatorVersions(facts skew.Facts) []Version {
-	versions := []Version{}
-	if facts.Cluster == nil {
-		return versions
-	}
-	has, want := facts.Cluster.Operator, facts.Offered.Operator
-	if skew.Differ(has.Tag, want.Tag) {
-		versions = append(versions, Version{"operator", has.Tag, want.Tag})
-	}
-	if skew.Differ(has.Commit, want.Commit) {
-		versions = append(versions, Version{"kinds of the operator", has.Commit, want.Commit})
-	}
-	for _, kind := range facts.Cluster.Kinds {
-		from := "another schema"
-		if kind.Missing {
-			from = "none"
-		}
-		versions = append(versions, Version{"kind " + kind.Name, from, "the schema of " + facts.Offered.Strata})
-	}
-	return versions
 }

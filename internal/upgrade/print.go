@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +26,7 @@ func (p Plan) Print(out io.Writer) {
 		}
 		fmt.Fprintf(out, "%d. %s: %s\n", n+1, step.Name, summary)
 		for _, version := range step.Versions {
-			fmt.Fprintf(out, "     %s %s -> %s\n", version.Name, cmp.Or(version.From, "unknown"), version.To)
+			fmt.Fprintf(out, "     %s\n", version)
 		}
 		for _, resource := range step.Resources {
 			fmt.Fprintf(out, "     %s\n", resource)
@@ -55,9 +54,14 @@ func (s Step) summary() string {
 			parts = append(parts, fmt.Sprintf("%d to %s", s.Counts[op], op))
 		}
 	}
-	if len(s.Counts) > 0 {
+	switch s.Name {
+	case bootstrapStep, platformStep:
 		parts = append(parts, fmt.Sprintf("%d unchanged", s.Counts["same"]))
-	} else {
+	case fluxStep:
+		parts = append(parts, "layer 2 installs it")
+	case kindsStep:
+		parts = append(parts, "Flux applies them")
+	default:
 		parts = append(parts, "Flux applies it")
 	}
 	return strings.Join(parts, ", ")

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/skew"
@@ -13,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/versions"
 )
 
-// Run upgrades a platform step by step. After each step it waits until the platform is ready up to that layer, and stops with an error
+// Run upgrades a platform step by step. After each step it waits until the platform is ready up to that step, and stops with an error
 // if it does not become ready. The next call continues at the step at which the last one stopped.
 func Run(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter) error {
 	check := p.Check()
@@ -41,21 +44,36 @@ func Run(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter) er
 	}
 	var applies []lifecycle.Step
 	for _, step := range p.Prepare(true) {
-		// Flux applies layer 3 once the platform's repository contains it, so this step is a part of the last one.
+		// Flux applies layer 3 once the platform's repository contains it, so this step is a part of those of layer 3.
 		if step.Applies {
 			applies = append(applies, step)
 		} else if err := do(ctx, show, step); err != nil {
 			return run.stopped("its preparation", err)
 		}
 	}
-	for i, each := range layerSteps {
-		healthy := []wait.For{wait.Bootstrap, wait.Flux}[i]
-		if err := run.layer(ctx, each.name, each.layer, healthy); err != nil {
-			return run.stopped(each.name, err)
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) (string, error)
+	}{
+		{bootstrapStep, func(ctx context.Context) (string, error) {
+			return run.layer(ctx, bootstrapStep, lifecycle.BootstrapLayer, wait.Bootstrap)
+		}},
+		{platformStep, func(ctx context.Context) (string, error) {
+			return run.layer(ctx, platformStep, lifecycle.PlatformLayer, wait.Objects)
+		}},
+		{fluxStep, run.flux},
+		{kindsStep, func(ctx context.Context) (string, error) { return run.kinds(ctx, applies) }},
+		{operatorStep, func(ctx context.Context) (string, error) { return run.operator(ctx, applies) }},
+	} {
+		err := show.Run(step.name, func() (string, error) {
+			if before(step.name, run.from) {
+				return "done before", nil
+			}
+			return step.do(ctx)
+		})
+		if err != nil {
+			return run.stopped(step.name, err)
 		}
-	}
-	if err := run.operator(ctx, applies); err != nil {
-		return run.stopped(operatorStep, err)
 	}
 	return p.Journal().EndUpgrade()
 }
@@ -69,67 +87,69 @@ type upgrade struct {
 	*lifecycle.Platform
 	show  *progress.Reporter
 	facts skew.Facts
-	// from is the recorded step at which the upgrade continues; empty for the first one.
+	// from is the recorded step at which the last upgrade has stopped; empty if none has.
 	from string
 }
 
-// layer runs the step of a layer, unless an earlier call has finished it.
-func (u *upgrade) layer(ctx context.Context, name, layer string, healthy wait.For) error {
-	return u.show.Run(name, func() (string, error) {
-		if u.skips(name) {
-			return "done before", nil
-		}
-		step, err := preview(ctx, u.Platform, u.facts, name, layer, u.show)
-		if err == nil {
-			err = step.refuse(u.Platform, layer)
-		}
-		if err == nil {
-			err = u.Journal().BeginUpgrade(u.facts.Offered.Strata, name)
-		}
+// layer runs the step of a layer.
+func (u *upgrade) layer(ctx context.Context, name, layer string, healthy wait.For) (string, error) {
+	step, err := preview(ctx, u.Platform, u.facts, name, layer, u.show)
+	if err == nil {
+		err = step.refuse(u.Platform, layer)
+	}
+	if err == nil {
+		err = u.begin(name)
+	}
+	if err != nil {
+		return "", err
+	}
+	result := "nothing to change"
+	if step.Changes() {
+		summary, err := u.UpHeld(ctx, layer, func(op, resource string) { u.show.Detail("%s %s", op, resource) })
 		if err != nil {
 			return "", err
 		}
-		result := "nothing to change"
-		if step.Changes() {
-			summary, err := u.UpHeld(ctx, layer, func(op, resource string) { u.show.Detail("%s %s", op, resource) })
-			if err != nil {
-				return "", err
-			}
-			result = summary.String()
-		}
-		return result + ", healthy", u.health(ctx, healthy)
-	})
+		result = summary.String()
+	}
+	return result + ", healthy", u.health(ctx, healthy)
 }
 
-// skips reports whether the recorded step comes after a step. Layers 1 and 2 have finished if they come before it.
-func (u *upgrade) skips(name string) bool {
-	order := map[string]int{bootstrapStep: 1, platformStep: 2, operatorStep: 3}
-	return order[u.from] > order[name]
+// flux waits until the Flux that layer 2 has installed works, and all of its controllers have its version.
+func (u *upgrade) flux(ctx context.Context) (string, error) {
+	if err := u.begin(fluxStep); err != nil {
+		return "", err
+	}
+	if err := u.health(ctx, wait.Flux); err != nil {
+		return "", err
+	}
+	now, err := u.look(ctx)
+	if err != nil || now.Cluster == nil {
+		return "healthy", err
+	}
+	want := now.Offered.Flux
+	for _, name := range slices.Sorted(maps.Keys(now.Cluster.Controllers)) {
+		if has := now.Cluster.Controllers[name]; skew.Differ(has, want) {
+			return "", fmt.Errorf("Deployment %s/%s belongs to Flux %s, and layer 2 has installed %s: run `%s`",
+				fluxcd.Namespace, name, has, want, u.About().Call("layer up "+lifecycle.PlatformLayer))
+		}
+	}
+	return want + ", healthy", nil
 }
 
-// operator hands layer 3 to Flux, and waits until the platform is ready with it.
-func (u *upgrade) operator(ctx context.Context, applies []lifecycle.Step) error {
-	return u.show.Run(operatorStep, func() (string, error) {
-		if err := u.Journal().BeginUpgrade(u.facts.Offered.Strata, operatorStep); err != nil {
-			return "", err
-		}
-		for _, step := range applies {
-			if _, err := step.Do(ctx, u.show); err != nil {
-				return "", err
-			}
-		}
-		if err := u.health(ctx, wait.Platform); err != nil {
-			return "", err
-		}
-		facts, err := versions.Facts(ctx, u.Platform)
-		if err != nil {
-			return "", err
-		}
-		if left := operatorVersions(facts); len(left) > 0 {
-			return "", fmt.Errorf("Flux applies %s %s, and this strata has %s: push this version of sync/ to the platform's repository", left[0].Name, left[0].From, left[0].To)
-		}
-		return "everything of the platform is ready", nil
-	})
+// begin records that a step begins.
+func (u *upgrade) begin(step string) error {
+	return u.Journal().BeginUpgrade(u.facts.Offered.Strata, step)
+}
+
+// look returns the facts with the present versions in the cluster.
+func (u *upgrade) look(ctx context.Context) (skew.Facts, error) {
+	now := u.facts
+	config, err := u.Config(ctx, false)
+	if now.Cluster = nil; err != nil || config == nil {
+		return now, err
+	}
+	now.Cluster, err = versions.Cluster(ctx, config, now.Offered)
+	return now, err
 }
 
 // health waits until the platform is ready up to a layer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,18 +30,23 @@ type target struct {
 
 	// strata are the versions of Strata that ran the layers last.
 	strata map[string]string
+	// config reaches the cluster; nil if there is none.
+	config *rest.Config
+	// limit bounds each wait.
+	limit time.Duration
 	// changes are the engine's operations in the previews of layers. fails is the operation that fails once.
 	changes map[string][][2]string
 	fails   string
 	ready   status.Item
 
 	events []string
-	// to and step are the record.
-	to, step string
+	// to and step are the record. unready makes the platform unready while this step is recorded.
+	to, step, unready string
 }
 
 func newTarget() *target {
 	return &target{
+		limit:   time.Minute,
 		strata:  map[string]string{lifecycle.BootstrapLayer: "v0.0.9", lifecycle.PlatformLayer: "v0.0.9"},
 		changes: map[string][][2]string{}, ready: status.Item{Layer: status.LayerBootstrap, Kind: "Cluster", Ready: true},
 	}
@@ -56,7 +62,7 @@ func (t *target) does(event string) error {
 }
 
 func (t *target) About() lifecycle.About {
-	return lifecycle.About{TeamsFile: "teams.yaml", Call: func(words string) string { return "strata " + words }, Ready: time.Minute, Poll: time.Millisecond}
+	return lifecycle.About{TeamsFile: "teams.yaml", Call: func(words string) string { return "strata " + words }, Ready: t.limit, Poll: time.Millisecond}
 }
 func (t *target) Exists() bool { return true }
 func (t *target) Check() lifecycle.Step {
@@ -81,11 +87,15 @@ func (t *target) Hold(_ context.Context, layer string) (lifecycle.Run, func(), e
 func (t *target) Offered(context.Context) (skew.Offered, error) {
 	return skew.Offered{Strata: thisStrata}, nil
 }
-func (t *target) Config(context.Context, bool) (*rest.Config, error) { return nil, nil }
+func (t *target) Config(context.Context, bool) (*rest.Config, error) { return t.config, nil }
 func (t *target) Alive(context.Context) error                        { return nil }
 func (t *target) Below(context.Context) ([]status.Item, *rest.Config, error) {
 	t.events = append(t.events, "look")
-	return []status.Item{t.ready}, nil, nil
+	item := t.ready
+	if t.step != "" && t.step == t.unready {
+		item.Ready, item.Reason, item.Message = false, "failed", "no memory"
+	}
+	return []status.Item{item}, nil, nil
 }
 
 func (t *target) Up(_ context.Context, l layers.Layer, _ layers.Progress) (layers.Summary, error) {
@@ -175,6 +185,52 @@ func TestAnUpgradeContinuesAtTheStepThatHadBegun(t *testing.T) {
 	}
 }
 
+// TestAnUpgradeContinuesAtTheStepThatWasNotHealthy stops the wait of each step.
+func TestAnUpgradeContinuesAtTheStepThatWasNotHealthy(t *testing.T) {
+	for unready, test := range map[string]struct{ does, again string }{
+		bootstrapStep: {"check, programs, preview bootstrap, up bootstrap", "check, programs, preview bootstrap, preview platform, up platform, push"},
+		platformStep:  {"check, programs, preview bootstrap, up bootstrap, preview platform, up platform", "check, programs, preview platform, push"},
+		fluxStep:      {"check, programs, preview bootstrap, up bootstrap, preview platform, up platform", "check, programs, preview platform, push"},
+		kindsStep:     {"check, programs, preview bootstrap, up bootstrap, preview platform, up platform, push", "check, programs, push"},
+		operatorStep:  {"check, programs, preview bootstrap, up bootstrap, preview platform, up platform, push", "check, programs, push"},
+	} {
+		t.Run(unready, func(t *testing.T) {
+			target := newTarget()
+			target.unready, target.limit = unready, 20*time.Millisecond
+			err := target.run(t)
+			if err == nil || !strings.Contains(err.Error(), "the upgrade stopped at "+unready+", and no later step has begun: the platform is not ready after 20ms: Cluster: failed: no memory") {
+				t.Fatalf("the error is %v", err)
+			}
+			if got := target.did(); got != test.does || target.step != unready {
+				t.Errorf("it does %s, and records %q", got, target.step)
+			}
+			target.unready = ""
+			if err := target.run(t); err != nil {
+				t.Fatal(err)
+			}
+			if got := target.did(); got != test.again {
+				t.Errorf("it continues with %s, want %s", got, test.again)
+			}
+		})
+	}
+}
+
+func TestAnUpgradeContinuesAtTheStepsOfAnEarlierStrata(t *testing.T) {
+	for recorded, want := range map[string]string{
+		"layer 2: platform, with Flux":        "check, programs, preview platform, up platform, push",
+		"layer 3: the operator and its kinds": "check, programs, push",
+	} {
+		target := newTarget()
+		target.to, target.step = thisStrata, recorded
+		if err := target.run(t); err != nil {
+			t.Fatal(err)
+		}
+		if got := target.did(); got != want {
+			t.Errorf("after %q it does %s, want %s", recorded, got, want)
+		}
+	}
+}
+
 func TestANewerStrataBeginsTheUpgradeThatAnOlderOneStopped(t *testing.T) {
 	target := newTarget()
 	target.to, target.step = "v0.0.9", operatorStep
@@ -255,7 +311,37 @@ func TestThePlanOfALayerThatNeedsTheLayerBelowIsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, second := plan.Steps[0].Unknown, plan.Steps[1].Unknown; first != "" || second != "killed" {
-		t.Errorf("unknown are %q and %q", first, second)
+	var unknown []string
+	for _, step := range plan.Steps {
+		unknown = append(unknown, step.Unknown)
+	}
+	if want := []string{"", "killed", "layer 2 has no preview yet", "", ""}; !slices.Equal(unknown, want) {
+		t.Errorf("unknown are %q", unknown)
+	}
+}
+
+func TestAChangeOfFluxAloneRunsLayer2(t *testing.T) {
+	target := newTarget()
+	target.strata = map[string]string{lifecycle.BootstrapLayer: thisStrata, lifecycle.PlatformLayer: thisStrata}
+	target.changes[lifecycle.PlatformLayer] = [][2]string{{"update", "flux:index/bootstrapGit:BootstrapGit flux-bootstrap"}}
+	plan, err := PlanOf(t.Context(), lifecycle.New(target), progress.New(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changed []string
+	for _, step := range plan.Steps {
+		if step.Changes() {
+			changed = append(changed, step.Name)
+		}
+	}
+	if !slices.Equal(changed, []string{fluxStep}) {
+		t.Errorf("the plan changes %q", changed)
+	}
+	target.did()
+	if err := target.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := target.did(), "check, programs, preview bootstrap, preview platform, up platform, push"; got != want {
+		t.Errorf("it does %s, want %s", got, want)
 	}
 }

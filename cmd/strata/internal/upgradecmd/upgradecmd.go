@@ -48,10 +48,12 @@ files, and call it again for the platform. A clone of Strata contains its versio
 
 The platform follows one step at a time:
   1. layer 1, bootstrap
-  2. layer 2, platform, with Flux
-  3. layer 3, the operator and its kinds, which Flux applies; with --target gke, from the repository to which you push
+  2. layer 2, platform
+  3. Flux, which the run of layer 2 installs
+  4. layer 3, the kinds of the operator, which Flux applies; with --target gke, from the repository to which you push
+  5. layer 3, the operator, which Flux applies after its kinds
 
-After each step it waits until the platform is ready up to this layer, and stops with one line if that fails. After a failure, an
+After each step it waits until the platform is ready up to this step, and stops with one line if that fails. After a failure, an
 interrupt or a kill, the next call continues at the step that had begun. It refuses, before it changes anything, a step that would
 delete data, such as a database instance, and new kinds that would drop a version in use or a field that an object sets.
 
