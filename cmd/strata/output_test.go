@@ -15,6 +15,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/rotation"
 	"github.com/strata-platform/strata/internal/publish"
@@ -95,7 +96,7 @@ func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[[]cataloguecmd.Listed](t, "docs/reference/output.md", "catalogue")
 	docstest.CheckJSON[publish.Result](t, "docs/reference/output.md", "publish")
 	docstest.CheckJSON[rotation.Result](t, "docs/reference/output.md", "rotate")
-	docstest.CheckJSON[local.Saved](t, "docs/reference/output.md", "backup")
+	docstest.CheckJSON[content.Saved](t, "docs/reference/output.md", "backup")
 	docstest.CheckJSON[local.Restored](t, "docs/reference/output.md", "restore")
 	docstest.CheckJSON[rehearsal.Result](t, "docs/reference/output.md", "rehearse")
 	docstest.CheckJSON[clonecmd.Result](t, "docs/reference/output.md", "clone")

@@ -95,6 +95,7 @@ func params(dir string) testscript.Params {
 			"objects":      objects,
 			"absent":       absent,
 			"account":      account,
+			"accountkey":   accountKey,
 			"keys":         keys,
 			"cross":        cross,
 			"scale":        scale,

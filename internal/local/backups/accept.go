@@ -35,11 +35,11 @@ func (r Restore) checkCloud() error {
 
 // accept returns an error unless the manifest is that of a backup of this platform, with the members that such a backup has.
 func (r Restore) accept(manifest backup.Manifest) error {
-	if err := content.Accept(manifest); err != nil {
-		return err
-	}
 	if manifest.Target != content.Local {
 		return fmt.Errorf("it is a backup of a platform on the target %q, not on this machine", manifest.Target)
+	}
+	if err := content.Accept(manifest); err != nil {
+		return err
 	}
 	if r.Environment != "" && r.Environment != manifest.Environment {
 		return fmt.Errorf("it is a backup of the environment %s, not %s: use --env %[1]s", manifest.Environment, r.Environment)
