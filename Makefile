@@ -77,6 +77,10 @@ DRILLS = TestSharedPlatform/story$$|TestScripts/backup$$|TestARehearsalSeesNoSec
 test-drills: ## Run the drills, which are among the long tests: a change, a restore, a rehearsal; takes minutes
 	go test $(STRIPPED) $(VETTED) -p 1 -timeout 40m -run '$(DRILLS)' ./test/e2e ./test/rehearsal
 
+.PHONY: test-restore
+test-restore: ## Run the drill of a loss: a backup, a rehearsal of it, the loss and the restore; takes minutes
+	go test $(STRIPPED) $(VETTED) -timeout 40m -run 'TestScripts/backup$$' ./test/e2e
+
 .PHONY: test-long
 test-long: ## Run the long tests: whole platforms, kills, attacks; takes about an hour on an idle machine
 	go test $(STRIPPED) $(VETTED) -p $$(getconf _NPROCESSORS_ONLN) -timeout 120m \
