@@ -14,7 +14,7 @@ import (
 
 func TestOrphansOfAKilledRunAreDeleted(t *testing.T) {
 	cloud := cloudtest.Start(t)
-	l := Client{cloud.URL, filepath.Join(t.TempDir(), "engineer.json")}
+	l := Client{URL: cloud.URL, Credentials: filepath.Join(t.TempDir(), "engineer.json")}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
