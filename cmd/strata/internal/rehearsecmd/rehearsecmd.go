@@ -20,7 +20,7 @@ import (
 )
 
 // errElsewhere is the error for the target gke.
-var errElsewhere = errors.New("target gke: a rehearsal starts from a file of `strata backup`, which is for the platform on this machine")
+var errElsewhere = errors.New("target gke: leave out --target: the backup says where its platform is, and the copy is always on this machine")
 
 // files completes the names of files.
 var files = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
@@ -43,8 +43,8 @@ changes and replaces:
   4. plan the Stacks of the teams, apply them, and wait until they are ready
   5. stop all processes, and remove the home
 
-The platform of the backup, its home and its ports stay as they are, and it may run meanwhile. Databases and buckets of the copy are empty.
-The pods of the teams do not count, because a backup contains no images.
+The backup may be that of a platform on this machine or on Google Cloud. This platform, its home and its ports stay as they are, and it
+may run meanwhile. Databases and buckets of the copy are empty. The pods of the teams do not count, because a backup contains no images.
 
 The exit code is 1 if the version deletes or replaces a resource with data, or if something does not become ready.`,
 		Example: `  strata rehearse --from /mnt/backups/platform.age --passphrase-file ~/.config/strata-backup
