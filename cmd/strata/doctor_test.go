@@ -36,6 +36,21 @@ func TestDoctorOfThisMachine(t *testing.T) {
 	}
 }
 
+// TestDoctorOfGoogleCloudWithoutACluster finds the missing requirements. There is no pulumi that could know a cluster.
+func TestDoctorOfGoogleCloudWithoutACluster(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	code, out, stderr := call(t, "doctor", "--target", "gke")
+	for _, want := range []string{"✗ go ", "→ install it: https://go.dev/dl/", "✗ pulumi  it is neither on PATH nor in ", "This machine does not meet every requirement"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("doctor does not say %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "versions") || strings.Contains(out, "gVisor") || stderr != "" || code != exitFailed {
+		t.Errorf("doctor exits %d with %q and says\n%s", code, stderr, out)
+	}
+}
+
 // TestDoctorOfAMachineWithoutTools empties PATH.
 func TestDoctorOfAMachineWithoutTools(t *testing.T) {
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))

@@ -53,11 +53,11 @@ func (t *target) open() (*lifecycle.Platform, error) {
 		if t.source != "" {
 			return nil, usageError{errors.New("target gke: platformUrl in layer 2's configuration decides where Flux fetches the platform from: leave out --source")}
 		}
-		found, err := repository.Here()
+		p, err := t.openGoogle()
 		if err != nil {
 			return nil, err
 		}
-		return lifecycle.New(gke.Open(found.Root, cmp.Or(t.environment, defaultEnvironment))), nil
+		return lifecycle.New(p), nil
 	}
 	p, err := t.openLocal()
 	if err != nil {
@@ -66,13 +66,30 @@ func (t *target) open() (*lifecycle.Platform, error) {
 	return lifecycle.New(p), errors.Join(p.UseSource(t.source), p.UseOperator(t.operator))
 }
 
+// openGoogle opens the platform on Google Cloud.
+func (t *target) openGoogle() (*gke.Platform, error) {
+	found, err := repository.Here()
+	if err != nil {
+		return nil, err
+	}
+	return gke.Open(found.Root, cmp.Or(t.environment, defaultEnvironment)), nil
+}
+
 // openLocal opens the local platform. It returns an error for any other target.
 func (t *target) openLocal() (*local.Platform, error) {
+	if err := t.isLocal(); err != nil {
+		return nil, err
+	}
+	return openLocal(t.environment)
+}
+
+// isLocal returns an error for any other target.
+func (t *target) isLocal() error {
 	switch t.name {
 	case targetLocal:
-		return openLocal(t.environment)
+		return nil
 	case targetGKE:
-		return nil, usageError{errors.New("target gke: use your own pulumi environment: this command is for the target local")}
+		return usageError{errors.New("target gke: use your own pulumi environment: this command is for the target local")}
 	}
-	return nil, usageError{fmt.Errorf("unknown target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
+	return usageError{fmt.Errorf("unknown target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
 }

@@ -13,6 +13,7 @@ func TestUnknownTargetsAndFlagsOfAnotherTargetAreWrongUse(t *testing.T) {
 		"up --target moon":                    "the targets are local and gke",
 		"status --target moon":                "the targets are local and gke",
 		"down --target moon":                  "the targets are local and gke",
+		"doctor --target moon":                "the targets are local and gke",
 		"layer preview platform --target x":   "the targets are local and gke",
 		"down --target gke --purge --yes":     "--purge does not apply to the platform on Google Cloud, stack dev: leave it out",
 		"env bootstrap --target gke":          "use your own pulumi environment",

@@ -15,8 +15,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// finding is a problem that a check found.
-type finding struct {
+// Finding is a problem that a check found.
+type Finding struct {
 	// Check is the name of the check, Found the problem, and Remedy the command or page that fixes it.
 	Check, Found, Remedy string
 	// Note says that the platform works in spite of the problem.
@@ -24,7 +24,7 @@ type finding struct {
 }
 
 // String returns the finding in one line.
-func (f finding) String() string {
+func (f Finding) String() string {
 	mark := "✗"
 	if f.Note {
 		mark = "!"
@@ -44,13 +44,27 @@ type facts struct {
 	platform              platform.Config
 }
 
+// Findings checks all requirements of the layers, and changes nothing. login describes pulumi and its login; empty if there is none.
+func (p *Platform) Findings(ctx context.Context) (login string, findings []Finding) {
+	f, findings := p.check(ctx)
+	return f.login(), findings
+}
+
+// login describes pulumi and its login; empty if there is none.
+func (f facts) login() string {
+	if f.backend == "" {
+		return ""
+	}
+	return fmt.Sprintf("pulumi %s, %s as %s", f.pulumi, f.backend, f.user)
+}
+
 // check checks all requirements of the layers, and changes nothing. It omits a check whose own requirements fail.
-func (p *Platform) check(ctx context.Context) (facts, []finding) {
+func (p *Platform) check(ctx context.Context) (facts, []Finding) {
 	var f facts
 	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile(), p.checkPins())
 	command, err := p.pulumi()
 	if err != nil {
-		return f, append(findings, finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})
+		return f, append(findings, Finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})
 	}
 	f.pulumi = "v" + strings.TrimPrefix(command.Version().String(), "v")
 	found := p.checkLogin(ctx, &f)
@@ -60,22 +74,22 @@ func (p *Platform) check(ctx context.Context) (facts, []finding) {
 	return f, append(findings, found...)
 }
 
-func (p *Platform) checkTeamsFile() []finding {
+func (p *Platform) checkTeamsFile() []Finding {
 	if _, err := p.Teams(); err != nil {
-		return []finding{{Check: "teams.yaml", Found: err.Error(), Remedy: "correct the file"}}
+		return []Finding{{Check: "teams.yaml", Found: err.Error(), Remedy: "correct the file"}}
 	}
 	return nil
 }
 
 // checkLogin asks pulumi for the backend that it is logged in to.
-func (p *Platform) checkLogin(ctx context.Context, f *facts) []finding {
+func (p *Platform) checkLogin(ctx context.Context, f *facts) []Finding {
 	stdout, stderr, _, err := p.command.Run(ctx, p.Root, nil, nil, nil, nil, "whoami", "--json", "--non-interactive")
 	var who struct{ User, URL string }
 	if err == nil {
 		err = json.Unmarshal([]byte(stdout), &who)
 	}
 	if err != nil {
-		return []finding{{Check: "pulumi's login", Found: firstLine(stderr, err), Remedy: "run `pulumi login gs://BUCKET`"}}
+		return []Finding{{Check: "pulumi's login", Found: firstLine(stderr, err), Remedy: "run `pulumi login gs://BUCKET`"}}
 	}
 	f.backend, f.user = who.URL, who.User
 	return nil
@@ -91,12 +105,12 @@ func firstLine(said string, err error) string {
 }
 
 // checkLayers reads the configuration of both layers, and checks the machine for the programs that it requires.
-func (p *Platform) checkLayers(ctx context.Context, f *facts) []finding {
+func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
 	first := p.checkConfig(ctx, lifecycle.BootstrapLayer, bootstrap.Project, &f.bootstrap)
 	second := p.checkConfig(ctx, lifecycle.PlatformLayer, platform.Project, &f.platform)
 	findings := slices.Concat(first, second)
 	if len(second) == 0 && f.platform.Target == "local" {
-		findings = append(findings, finding{
+		findings = append(findings, Finding{
 			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set target gke") + "`",
 		})
 	}
@@ -105,7 +119,7 @@ func (p *Platform) checkLayers(ctx context.Context, f *facts) []finding {
 	}
 	findings = append(findings, checkGoogle()...)
 	if _, err := exec.LookPath("gke-gcloud-auth-plugin"); err != nil && len(first) == 0 && !f.bootstrap.IssueClientCertificate {
-		findings = append(findings, finding{
+		findings = append(findings, Finding{
 			Check: "gke-gcloud-auth-plugin", Found: "it is not on PATH, and kubectl needs it to log in to the cluster", Remedy: "run `gcloud components install gke-gcloud-auth-plugin`",
 		})
 	}
@@ -119,7 +133,7 @@ type stored struct {
 }
 
 // checkConfig reads the configuration of one layer's stack into config. Secrets stay in memory.
-func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []finding {
+func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []Finding {
 	check := "layer " + layer
 	text, err := p.runPulumi(ctx, layer, "config", "--json", "--show-secrets")
 	var problems []string
@@ -129,17 +143,17 @@ func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, c
 	switch {
 	case err == nil:
 	case layers.NoStack(err):
-		return []finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
+		return []Finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
 	case strings.Contains(err.Error(), "passphrase"):
-		return []finding{{
+		return []Finding{{
 			Check: check, Found: "the passphrase of stack " + p.Environment + " is missing or wrong", Remedy: "put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`",
 		}}
 	default:
-		return []finding{{Check: check, Found: err.Error(), Remedy: "fix the cause; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
+		return []Finding{{Check: check, Found: err.Error(), Remedy: "fix the cause; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
 	}
-	var findings []finding
+	var findings []Finding
 	for _, problem := range problems {
-		findings = append(findings, finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})
+		findings = append(findings, Finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})
 	}
 	return findings
 }

@@ -208,8 +208,8 @@ func TestAnImageWithADigestHasNoNote(t *testing.T) {
 	}
 }
 
-func lackingOf(_ facts, findings []finding) []finding {
-	var lacking []finding
+func lackingOf(_ facts, findings []Finding) []Finding {
+	var lacking []Finding
 	for _, finding := range findings {
 		if !finding.Note {
 			lacking = append(lacking, finding)
@@ -219,7 +219,7 @@ func lackingOf(_ facts, findings []finding) []finding {
 }
 
 // remedy returns the command that a finding names.
-func remedy(t *testing.T, missing finding) string {
+func remedy(t *testing.T, missing Finding) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(missing.Remedy, "run `")
 	command, _, found := strings.Cut(rest, "`")

@@ -14,38 +14,38 @@ import (
 
 // checkGo looks for the Go toolchain that compiles the layers' programs. It runs go in the repository, where go itself
 // reports a version that is too old.
-func (p *Platform) checkGo(ctx context.Context) []finding {
+func (p *Platform) checkGo(ctx context.Context) []Finding {
 	if _, err := exec.LookPath("go"); err != nil {
-		return []finding{{Check: "go", Found: "it is not on PATH, and the layers' programs need it to compile", Remedy: "install it: " + goInstall}}
+		return []Finding{{Check: "go", Found: "it is not on PATH, and the layers' programs need it to compile", Remedy: "install it: " + goInstall}}
 	}
 	var said bytes.Buffer
 	command := exec.CommandContext(ctx, "go", "env", "GOVERSION")
 	command.Dir, command.Stderr = p.Root, &said
 	if err := command.Run(); err != nil {
-		return []finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
+		return []Finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
 	}
 	return nil
 }
 
 // checkPins compares the pins of an organisation's repository with this strata. The layers run the version in go.mod, so a
 // difference is a note.
-func (p *Platform) checkPins() []finding {
+func (p *Platform) checkPins() []Finding {
 	r := repository.At(p.Root)
 	if !r.Organisation {
 		return nil
 	}
 	if _, err := r.Pins(); err != nil {
-		return []finding{{Check: "strata.yaml", Found: err.Error(), Remedy: "correct the file"}}
+		return []Finding{{Check: "strata.yaml", Found: err.Error(), Remedy: "correct the file"}}
 	}
 	if err := r.CheckPins(buildinfo.Version); err != nil {
-		return []finding{{Check: "version", Note: true, Found: err.Error(), Remedy: "the layers run the version in go.mod"}}
+		return []Finding{{Check: "version", Note: true, Found: err.Error(), Remedy: "the layers run the version in go.mod"}}
 	}
 	return nil
 }
 
 // checkGoogle looks for a Google identity in the places where Google's libraries look, in their order. It makes no
 // requests.
-func checkGoogle() []finding {
+func checkGoogle() []Finding {
 	for _, name := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"} {
 		value := os.Getenv(name)
 		if value == "" {
@@ -56,7 +56,7 @@ func checkGoogle() []finding {
 			return nil
 		}
 		if _, err := os.Stat(value); err != nil {
-			return []finding{{Check: "Google identity", Found: name + " names a file that does not exist", Remedy: "run `unset " + name + "` or create the file"}}
+			return []Finding{{Check: "Google identity", Found: name + " names a file that does not exist", Remedy: "run `unset " + name + "` or create the file"}}
 		}
 		return nil
 	}
@@ -69,7 +69,7 @@ func checkGoogle() []finding {
 	if _, err := os.Stat(filepath.Join(folder, "application_default_credentials.json")); err == nil || onGoogle() {
 		return nil
 	}
-	return []finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
+	return []Finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
 }
 
 // onGoogle reports whether this is a machine of Google Cloud, whose metadata server provides an identity.

@@ -15,22 +15,22 @@ const operatorImage = "sync/operator/gke/kustomization.yaml"
 var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
 
 // checkOperator checks the requirements of the operator that layer 2 names. With bootstrap, the configuration of layer 1 is known.
-func (p *Platform) checkOperator(f *facts, bootstrap bool) []finding {
+func (p *Platform) checkOperator(f *facts, bootstrap bool) []Finding {
 	if f.platform.Operator != operators.Upstream {
 		if !bootstrap || f.bootstrap.TenantKeys {
 			return nil
 		}
-		return []finding{{
+		return []Finding{{
 			Check: "operator", Found: "the embedded operator runs Stacks in its own pod, and layer 1 creates no keys of the teams' Google accounts",
 			Remedy: "run `" + p.pulumiLine(lifecycle.BootstrapLayer, "config set tenantKeys true") + "`, or `" + p.pulumiLine(lifecycle.PlatformLayer, "config set operator upstream") + "`",
 		}}
 	}
-	findings := []finding{{
+	findings := []Finding{{
 		Check: "operator", Note: true, Found: "upstream's operator reads every Secret of the cluster",
 		Remedy: "if this is not acceptable, run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set operator embedded") + "`",
 	}}
 	if f.platform.WorkspaceImage == "" {
-		findings = append(findings, finding{
+		findings = append(findings, Finding{
 			Check: "workspaces", Note: true, Found: "no image is set for the pods of Stacks, so each run downloads its plugins into upstream's newest image",
 			Remedy: "build images/workspace/Containerfile, and run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set workspaceImage NAME@sha256:DIGEST") + "`",
 		})
@@ -39,12 +39,12 @@ func (p *Platform) checkOperator(f *facts, bootstrap bool) []finding {
 }
 
 // checkImage adds a note if a tag, and no digest, pins the image of upstream's operator.
-func (p *Platform) checkImage() []finding {
+func (p *Platform) checkImage() []Finding {
 	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
 	if err != nil || imageDigest.Match(content) {
 		return nil
 	}
-	return []finding{{
+	return []Finding{{
 		Check: "operator", Note: true, Found: "a tag names its image, and the publisher can move the tag",
 		Remedy: "add its digest in " + operatorImage + " of the platform repository",
 	}}

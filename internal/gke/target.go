@@ -69,7 +69,7 @@ func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (str
 	if missing > 0 {
 		return "", fmt.Errorf("target gke, stack %s: %d requirements are missing (✗): nothing was changed: fix them as described above and run this again", p.Environment, missing)
 	}
-	return fmt.Sprintf("pulumi %s, %s as %s", f.pulumi, f.backend, f.user), nil
+	return f.login(), nil
 }
 
 // Prepare returns no steps: the layers use the engineer's own tools, configuration and repositories.

@@ -27,7 +27,7 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Level is the meaning of a finding for the local target.
+// Level is the meaning of a finding for the target.
 type Level string
 
 const (
@@ -52,6 +52,12 @@ func Check(f Facts) Report {
 	}
 	report.OK = !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Level == Missing })
 	return report
+}
+
+// Add adds a finding of another check.
+func (r *Report) Add(f Finding) {
+	r.Findings = append(r.Findings, f)
+	r.OK = r.OK && f.Level != Missing
 }
 
 // Of returns the findings with a level.
