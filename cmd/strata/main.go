@@ -3,8 +3,8 @@
 //
 // Under the name of a Pulumi provider plugin, the same executable is that plugin of the local target. Under the name of
 // the Go language host, it is a thin language host. Under the name of Google's login program, it logs clients in to the
-// emulated cluster. Under the name of a trial, it builds the commits of a push. As
-// the first process of a sandbox host, it runs the pods.
+// emulated cluster. Under the name of a trial, it builds the commits of a push. As the first process of a sandbox host, it
+// runs the pods.
 package main
 
 import (

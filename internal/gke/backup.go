@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/backup"
 	"github.com/strata-platform/strata/internal/backup/content"
@@ -27,7 +29,7 @@ var _ content.Source = (*Platform)(nil)
 // buckets of layer 1, the teams' repositories from their hosts, and the Secrets of people from the cluster. The secrets of the states and
 // of the settings are in plain text in the backup, which is encrypted: the keys of Cloud KMS do not leave Google Cloud.
 func (p *Platform) Backup(ctx context.Context, show *progress.Reporter, file string, keys backup.Keys) (content.Saved, error) {
-	what := "the platform on Google Cloud, stack " + p.Environment
+	what := p.About().Place
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return content.Saved{}, err
@@ -177,4 +179,34 @@ func (c *collector) addStacks(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// addSecrets adds the Secrets that people have created in the teams' namespaces.
+func (c *collector) addSecrets(ctx context.Context) error {
+	config, err := c.platform.Config(ctx, false)
+	if err != nil {
+		return err
+	}
+	if config == nil {
+		return nil // Without a cluster there are none.
+	}
+	if err := answers(config); err != nil {
+		c.Leave("the Secrets that people have created in the teams' namespaces: the cluster does not answer: %v", err)
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	list, err := c.platform.Teams()
+	if err != nil {
+		return err
+	}
+	var namespaces []string
+	for _, team := range list {
+		namespaces = append(namespaces, team.Namespace())
+	}
+	raw, count, err := content.Secrets(ctx, client, namespaces)
+	c.AddSecrets(raw, count)
+	return err
 }

@@ -126,12 +126,6 @@ func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
 	return findings
 }
 
-// stored is a value of a stack's configuration in pulumi's output.
-type stored struct {
-	Value  string `json:"value"`
-	Secret bool   `json:"secret"`
-}
-
 // checkConfig reads the configuration of one layer's stack into config. Secrets stay in memory.
 func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []Finding {
 	check := "layer " + layer

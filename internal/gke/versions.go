@@ -31,8 +31,13 @@ func (p *Platform) Offered(ctx context.Context) (skew.Offered, error) {
 	return offered, ctx.Err()
 }
 
-// layer2 returns the version of Flux, the operator and the fleet repository in the configuration of layer 2. It reads no secret. Without a stack, they are those
-// of a new one.
+// stored is a value of a stack's configuration in pulumi's output.
+type stored struct {
+	Value string `json:"value"`
+}
+
+// layer2 returns the version of Flux, the operator and the fleet repository in the configuration of layer 2. It reads no secret. Without a
+// stack, they are those of a new one.
 func (p *Platform) layer2(ctx context.Context) (platform.Config, error) {
 	config, err := platform.NewConfig()
 	if err != nil {

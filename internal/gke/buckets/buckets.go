@@ -69,10 +69,11 @@ func (c *Client) Copy(ctx context.Context, bucket, folder string, most int, size
 					left = append(left, fmt.Sprintf("the states after the first %d in bucket %s", most, bucket))
 					return errEnough
 				}
-				if int64(object.Size) > size || backup.CheckPath(object.Name) != nil || !isState(object.Name) {
-					if strings.HasSuffix(object.Name, ".json") {
-						left = append(left, fmt.Sprintf("the state %.200q", object.Name))
-					}
+				if !isState(object.Name) {
+					continue
+				}
+				if int64(object.Size) > size || backup.CheckPath(object.Name) != nil {
+					left = append(left, fmt.Sprintf("the state %.200q", object.Name))
 					continue
 				}
 				if err := c.copy(ctx, bucket, object.Name, root, size); err != nil {

@@ -116,7 +116,7 @@ func TestAStateOfCloudKMSIsDecrypted(t *testing.T) {
 	}
 	state := func(url, encrypted, ciphertext string) []byte {
 		return fmt.Appendf(nil, `{"version":3,"checkpoint":{"latest":{"secrets_providers":{"type":"cloud","state":{"url":%q,"encryptedkey":%q}},
-			"resources":[{"urn":"x","inputs":{"big":12345678901234567890,"list":[{"%s":"%s","ciphertext":%q}]}}]}}}`, url, encrypted, signature, secretSignature, ciphertext)
+			"resources":[{"urn":"x","inputs":{"big":12345678901234567890,"list":[{"%s":"%s","ciphertext":%q}]}}]}}}`, url, encrypted, "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270", ciphertext)
 	}
 	own := scheme + name
 	plain, err := c.Decrypt(t.Context(), state(own, wrapped.Ciphertext, ciphertext), own)

@@ -11,17 +11,15 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"google.golang.org/api/cloudkms/v1"
+
+	"github.com/strata-platform/strata/operator/engine/redact"
 )
 
 // scheme begins the URLs of keys of Cloud KMS as Pulumi writes them.
 const scheme = "gcpkms://"
 
-// Pulumi stores a secret as an object with this key and value, and its ciphertext or its plaintext (pulumi/pulumi,
-// sdk/go/common/resource/sig). It stores the key of a state encrypted by the key of Cloud KMS (pkg/secrets/cloud).
-const (
-	signature, secretSignature = "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
-	cloudProvider              = "cloud"
-)
+// cloudProvider is the type of the secrets provider of a state whose key a key of a cloud encrypts (pulumi/pulumi, pkg/secrets/cloud).
+const cloudProvider = "cloud"
 
 // Decrypt returns a state with its secrets in plain text, as `pulumi stack export --show-secrets` prints them, if a key of Cloud KMS
 // encrypts it, and otherwise the state as it is. The key must be that of the team's provider: the team writes the state, and must not make
@@ -57,7 +55,7 @@ func (c *Client) Decrypt(ctx context.Context, state []byte, provider string) ([]
 	if err != nil {
 		return nil, err
 	}
-	if err := decrypt(ctx, latest, config.NewSymmetricCrypter(key)); err != nil {
+	if err := redact.Reveal(ctx, latest, config.NewSymmetricCrypter(key)); err != nil {
 		return nil, err
 	}
 	delete(latest, "secrets_providers")
@@ -84,32 +82,4 @@ func (c *Client) key(ctx context.Context, name string, encrypted []byte) ([]byte
 	}
 	c.keys[string(encrypted)] = key
 	return key, nil
-}
-
-// decrypt replaces each ciphertext in a value by its plaintext.
-func decrypt(ctx context.Context, value any, by config.Decrypter) error {
-	switch value := value.(type) {
-	case map[string]any:
-		if ciphertext, is := value["ciphertext"].(string); is && value[signature] == secretSignature {
-			text, err := by.DecryptValue(ctx, ciphertext)
-			if err != nil {
-				return errors.New("a ciphertext is damaged")
-			}
-			delete(value, "ciphertext")
-			value["plaintext"] = text
-			return nil
-		}
-		for _, each := range value {
-			if err := decrypt(ctx, each, by); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, each := range value {
-			if err := decrypt(ctx, each, by); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -15,6 +15,9 @@ import (
 // limit bounds the copy of one repository: whoever can push decides its size.
 const limit = 5 * time.Minute
 
+// grace is how long the output of a killed git is awaited.
+const grace = 5 * time.Second
+
 // Source is a repository on its host.
 type Source struct {
 	// URL is its address.
@@ -58,6 +61,8 @@ func (s Source) login() []string {
 func git(ctx context.Context, folder string, env []string, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir, command.Env = folder, append(os.Environ(), append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")...)
+	// A program that git has started may outlive a killed git, with its output.
+	command.WaitDelay = grace
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()

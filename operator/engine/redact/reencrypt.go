@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
 // Salt returns the salt of the passphrase that encrypts a state file, or an empty string if another provider or nothing encrypts it.
@@ -56,8 +58,17 @@ func Reencrypt(ctx context.Context, req Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.own = own
-	if err := r.reencrypt(ctx, latest); err != nil {
+	err = eachCiphertext(latest, func(secret map[string]any, ciphertext string) error {
+		text, err := own.DecryptValue(ctx, ciphertext)
+		if err != nil {
+			return errors.New("a ciphertext is damaged")
+		}
+		if secret["ciphertext"], err = req.Key.EncryptValue(ctx, text); err != nil {
+			return fmt.Errorf("encrypt a secret: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	latest["secrets_providers"] = map[string]any{"type": passphraseProvider, "state": map[string]any{"salt": req.Key.Salt}}
@@ -70,29 +81,34 @@ func Reencrypt(ctx context.Context, req Request) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// reencrypt replaces the ciphertexts below a value.
-func (r *redaction) reencrypt(ctx context.Context, value any) error {
-	switch value := value.(type) {
-	case map[string]any:
-		ciphertext, is := value["ciphertext"].(string)
-		if value[signature] != secretSignature || !is {
-			for _, each := range value {
-				if err := r.reencrypt(ctx, each); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		text, err := r.own.DecryptValue(ctx, ciphertext)
+// Reveal replaces the ciphertexts in the deployment of a state by their plaintexts, as `pulumi stack export --show-secrets` prints them.
+func Reveal(ctx context.Context, deployment map[string]any, by config.Decrypter) error {
+	return eachCiphertext(deployment, func(secret map[string]any, ciphertext string) error {
+		text, err := by.DecryptValue(ctx, ciphertext)
 		if err != nil {
 			return errors.New("a ciphertext is damaged")
 		}
-		if value["ciphertext"], err = r.Key.EncryptValue(ctx, text); err != nil {
-			return fmt.Errorf("encrypt a secret: %w", err)
+		delete(secret, "ciphertext")
+		secret["plaintext"] = text
+		return nil
+	})
+}
+
+// eachCiphertext calls see with each secret below a value, and its ciphertext. see may change the secret.
+func eachCiphertext(value any, see func(secret map[string]any, ciphertext string) error) error {
+	switch value := value.(type) {
+	case map[string]any:
+		if ciphertext, is := value["ciphertext"].(string); is && value[signature] == secretSignature {
+			return see(value, ciphertext)
+		}
+		for _, each := range value {
+			if err := eachCiphertext(each, see); err != nil {
+				return err
+			}
 		}
 	case []any:
 		for _, each := range value {
-			if err := r.reencrypt(ctx, each); err != nil {
+			if err := eachCiphertext(each, see); err != nil {
 				return err
 			}
 		}

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/gke/gitcopy"
 	"github.com/strata-platform/strata/platform"
@@ -51,33 +49,4 @@ func (c *collector) addRepositories(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// addSecrets adds the Secrets that people have created in the teams' namespaces.
-func (c *collector) addSecrets(ctx context.Context) error {
-	config, err := c.platform.Config(ctx, false)
-	if err != nil {
-		return err
-	}
-	var client kubernetes.Interface
-	if config != nil {
-		if err = answers(config); err == nil {
-			client, err = kubernetes.NewForConfig(config)
-		}
-	}
-	if client == nil || err != nil {
-		c.Leave("the Secrets that people have created in the teams' namespaces: the cluster does not answer: %v", err)
-		return nil
-	}
-	list, err := c.platform.Teams()
-	if err != nil {
-		return err
-	}
-	var namespaces []string
-	for _, team := range list {
-		namespaces = append(namespaces, team.Namespace())
-	}
-	raw, count, err := content.Secrets(ctx, client, namespaces)
-	c.AddSecrets(raw, count)
-	return err
 }
