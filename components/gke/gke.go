@@ -163,7 +163,7 @@ type Cluster struct {
 	// Version is the version of the control plane, such as 1.36.3-gke.100, when Pulumi last read it: Google Cloud updates the
 	// control plane by itself.
 	Version pulumi.StringOutput `pulumi:"version"`
-	// WorkloadPool is the pool of identities of the cluster's service accounts, known once the cluster exists. Google
+	// WorkloadPool is the pool of identities of the cluster's service accounts. What uses it waits for the cluster: Google
 	// Cloud creates a project's pool with the first cluster, and before that refuses to bind a member of the pool.
 	WorkloadPool pulumi.StringOutput `pulumi:"workloadPool"`
 	// Kubeconfig connects to the cluster; it is a secret. It is known once the node pool exists too.
@@ -202,9 +202,8 @@ func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pul
 	cluster.ControlPlaneAddresses = addresses(resource)
 	cluster.CACertificate = pulumi.Unsecret(authority(resource.MasterAuth)).(pulumi.StringOutput)
 	cluster.Version = resource.MasterVersion
-	cluster.WorkloadPool = pulumi.All(workloadPool(args.Project), resource.ID()).ApplyT(func(parts []any) string {
-		return parts[0].(string)
-	}).(pulumi.StringOutput)
+	// The value is known before the cluster exists, so that the preview of another cluster replaces no binding.
+	cluster.WorkloadPool = pulumi.OutputWithDependencies(ctx.Context(), workloadPool(args.Project), resource).(pulumi.StringOutput)
 	cluster.Kubeconfig = args.kubeconfig(resource, pool)
 	return cluster, ctx.RegisterResourceOutputs(cluster, pulumi.Map{
 		"name": cluster.Name, "clusterId": cluster.ClusterID, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,

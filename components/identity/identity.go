@@ -68,8 +68,8 @@ type IdentityArgs struct {
 // KubernetesAccount is a service account in a cluster. NewIdentity creates its binding. The Kubernetes account itself also
 // needs the annotation iam.gke.io/gcp-service-account with the identity's e-mail address.
 type KubernetesAccount struct {
-	// WorkloadPool is the cluster's Workload Identity pool. Required. Its value must become known only once the pool
-	// exists, as with gke.Cluster's WorkloadPool.
+	// WorkloadPool is the cluster's Workload Identity pool. Required. It must depend on what creates the pool, as
+	// gke.Cluster's WorkloadPool does.
 	WorkloadPool pulumi.StringInput `pulumi:"workloadPool"`
 	// Namespace is the account's namespace. Required. It is a plain value, because it names the binding.
 	Namespace string `pulumi:"namespace"`
