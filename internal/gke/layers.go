@@ -22,7 +22,7 @@ func (p *Platform) Open(_ context.Context, name string) (lifecycle.Run, error) {
 }
 
 // Hold prepares a layer for a run by the engineer's pulumi. The backend, not Hold, keeps other runs out.
-func (p *Platform) Hold(_ context.Context, name string) (lifecycle.Run, func(), error) {
+func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func(), error) {
 	runner, layer, err := p.layer(name)
 	if err != nil {
 		return lifecycle.Run{}, nil, err
@@ -35,7 +35,11 @@ func (p *Platform) Hold(_ context.Context, name string) (lifecycle.Run, func(), 
 	if err != nil {
 		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	run := lifecycle.Run{Layer: layer, Runner: runner}
+	if runner.Refreshes, err = p.lost(ctx, runner, layer); err != nil {
+		remove()
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
+	}
+	run := lifecycle.Run{Layer: layer, Runner: runner, Refreshes: runner.Refreshes}
 	if name == lifecycle.PlatformLayer {
 		installed := flux{p, runner, layer}
 		run.BeforeUp, run.Drift, run.Mend = installed.beforeUp, installed.drift, installed.mend

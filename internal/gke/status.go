@@ -25,7 +25,8 @@ func (p *Platform) Below(ctx context.Context) ([]status.Item, *rest.Config, erro
 	}
 	cluster.Name = p.clusterName
 	if err := answers(config); err != nil {
-		cluster.Reason, cluster.Message = lifecycle.Unreachable(err), fmt.Sprintf("%s does not answer: %v", config.Host, err)
+		cluster.Reason = lifecycle.Unreachable(err)
+		cluster.Message = fmt.Sprintf("%s does not answer: %v: `%s` creates a lost cluster again", config.Host, err, p.strataLine("up"))
 		return []status.Item{cluster}, nil, nil
 	}
 	cluster.Ready, cluster.Message = true, config.Host

@@ -49,6 +49,11 @@ type Runner struct {
 	Env map[string]string
 	// WorkDir returns the folder for a layer's log, and for the project and the stack settings of a program.
 	WorkDir func(layer string) string
+	// Refreshes says that Up and Preview read each resource before they compare it, because the state may contain resources that no
+	// longer exist. They use the credentials that the program gives to its providers: those in the state may lead to a lost cluster.
+	// A refresh before the up is no substitute: with these credentials, the engine's refresh fails at a component that depends on a
+	// missing resource ("whose registration isn't pending").
+	Refreshes bool
 	// Line returns the command line of pulumi for a layer's stack, for messages about the project in a folder.
 	Line func(layer, command string) string
 	// Unlock is called if another run holds the lock of a project's stack. It reports whether the lock is free now, so
@@ -115,7 +120,11 @@ type Progress func(operation, resource string)
 // Up brings a layer's resources to the state that its program declares.
 func (r Runner) Up(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	return r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-		_, err := stack.Up(ctx, optup.EventStreams(stream), optup.SuppressOutputs(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))
+		options := []optup.Option{optup.EventStreams(stream), optup.SuppressOutputs(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log)}
+		if r.Refreshes {
+			options = append(options, optup.Refresh(), optup.RunProgram(true))
+		}
+		_, err := stack.Up(ctx, options...)
 		return err
 	})
 }
@@ -123,22 +132,28 @@ func (r Runner) Up(ctx context.Context, l Layer, progress Progress) (Summary, er
 // Preview returns the changes that Up would make. It does not settle the pending operations of a killed run.
 func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	return r.run(ctx, l, progress, kind{}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-		_, err := stack.Preview(ctx, optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log))
+		options := []optpreview.Option{optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log)}
+		if r.Refreshes {
+			options = append(options, optpreview.Refresh(), optpreview.RunProgram(true))
+		}
+		_, err := stack.Preview(ctx, options...)
 		return err
 	})
 }
 
 // Refresh updates the state of a layer from the existing resources, and changes no resource.
 func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
-	refresh := func(runProgram bool) operation {
-		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-			_, err := stack.Refresh(ctx, optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log),
-				optrefresh.RunProgram(runProgram))
-			return err
-		}
-	}
-	_, err := r.run(ctx, l, progress, kind{settles: true, renewed: refresh(true)}, refresh(false))
+	_, err := r.run(ctx, l, progress, kind{settles: true, renewed: refreshing(ctx, true)}, refreshing(ctx, false))
 	return err
+}
+
+// refreshing returns the operation of a refresh, with the credentials of the program or with those in the state.
+func refreshing(ctx context.Context, runProgram bool) operation {
+	return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		_, err := stack.Refresh(ctx, optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log),
+			optrefresh.RunProgram(runProgram))
+		return err
+	}
 }
 
 // RefreshTypes is Refresh for the resources of some types. It uses the credentials in the state, and fails if these have expired:

@@ -102,6 +102,8 @@ type Layers interface {
 type Run struct {
 	Layer  layers.Layer
 	Runner Runner
+	// Refreshes says that the Runner's Up and Preview read the existing resources themselves.
+	Refreshes bool
 
 	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
 	BeforeUp, AfterDestroy func(ctx context.Context) error

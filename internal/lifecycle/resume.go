@@ -35,7 +35,7 @@ func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress
 			return fmt.Errorf("layer %s: revert the effects of an interrupted `down`: %w", layer, err)
 		}
 	}
-	if !begun && !state.interrupted && !p.hasMissing(ctx, layer) {
+	if run.Refreshes || !begun && !state.interrupted && !p.hasMissing(ctx, layer) {
 		return nil
 	}
 	return run.Runner.Refresh(ctx, run.Layer, progress)

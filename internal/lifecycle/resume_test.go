@@ -41,6 +41,7 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 		"a deletion of the team's own":           {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: deletedSync}, "up"},
 		"a run of Pulumi":                        {BootstrapLayer, func(target *testTarget) { target.pending = make([]apitype.OperationV2, 1) }, nil, "refresh up"},
 		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing, ready} }, nil, "refresh up"},
+		"a lost cluster, which the up notices":   {PlatformLayer, func(target *testTarget) { target.below, target.refreshes = []status.Item{missing, ready}, true }, nil, "up"},
 		"every object is missing: a new cluster": {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing} }, nil, "up"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,6 +41,8 @@ type testTarget struct {
 	events    []string
 	locked    error
 	neverMade bool
+	// refreshes says that the runs of the layers refresh by themselves.
+	refreshes bool
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -99,7 +101,7 @@ func (t *testTarget) Complete(context.Context, *Plan, []apitype.ResourceV3, bool
 	return nil
 }
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
-	return Run{Layer: layers.Layer{Name: layer}, Runner: t.runnerOf()}, nil
+	return Run{Layer: layers.Layer{Name: layer}, Runner: t.runnerOf(), Refreshes: t.refreshes}, nil
 }
 func (t *testTarget) Hold(ctx context.Context, layer string) (Run, func(), error) {
 	t.log("hold")

@@ -113,9 +113,15 @@ func refuse(ctx context.Context, p *lifecycle.Platform, facts skew.Facts) error 
 			return err
 		}
 	}
-	config, err := p.Config(ctx, true)
-	if err != nil || config == nil {
+	if config, err := p.Config(ctx, true); err != nil || config == nil {
 		return err
+	}
+	items, config, err := p.Below(ctx)
+	if err != nil {
+		return err
+	}
+	if config == nil {
+		return fmt.Errorf("an upgrade needs a healthy cluster: %s", items[len(items)-1].Message)
 	}
 	return breaking.RefuseKinds(ctx, lifecycle.Brief(config), facts.Offered.Definitions)
 }

@@ -97,6 +97,7 @@ func params(dir string) testscript.Params {
 			"account":      account,
 			"accountkey":   accountKey,
 			"keys":         keys,
+			"losecluster":  loseCluster,
 			"cross":        cross,
 			"scale":        scale,
 			"running":      running,
