@@ -78,8 +78,12 @@ outputs: {password: "${password.result}"}
 		if !slices.Contains(s.variables, passphraseVariable) {
 			return "", &skipped{"Secret " + s.Secret + " has no " + passphraseVariable}
 		}
-		if _, err := s.await(s.name, "Ready", observe.Ready); err != nil {
+		ready, err := s.await(s.name, "Ready", observe.Ready)
+		if err != nil {
 			return "", err
+		}
+		if provider := ready.Spec.SecretsProvider; provider != "" {
+			return "", &skipped{"a key encrypts the states, and not a passphrase: " + observe.Line(provider)}
 		}
 		s.repairs = append(s.repairs, s.recreate(s.name, ""))
 		if err := s.putStack(s.ctx, s.name, wrong); apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
