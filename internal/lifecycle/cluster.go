@@ -119,7 +119,7 @@ func (p *Platform) clusterOf(ctx context.Context, config *rest.Config) (*teardow
 	// A team that was removed from teams.yaml may still have a namespace.
 	byNamespace, err := TeamNamespaces(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: if the cluster is lost, `%s` creates it again", err, p.About().Call("up"))
 	}
 	for _, team := range list {
 		byNamespace[team.Namespace()] = team.Name
