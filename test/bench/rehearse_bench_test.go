@@ -15,13 +15,13 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// rehearseBound limits a rehearsal, and backupBound the backup before it.
-const rehearseBound = 120 * time.Second
+// rehearseBound limits a rehearsal, and auditBound an audit of the same platform.
+const rehearseBound, auditBound = 120 * time.Second, 20 * time.Second
 
 // moreStacks are the Stacks of each team beside the one that its repository begins with: 10 in all.
 var moreStacks = map[string]int{"web": 3, "api": 2, "shop": 2}
 
-// BenchmarkRehearse backs up a platform with 3 teams and 10 Stacks, and rehearses the same version beside it.
+// BenchmarkRehearse audits and backs up a platform with 3 teams and 10 Stacks, and rehearses the same version beside it.
 func BenchmarkRehearse(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	root, err := toolchain.FindRoot(".")
@@ -58,6 +58,7 @@ func BenchmarkRehearse(b *testing.B) {
 	}
 	run("up")
 
+	figure.Seconds(b, "audit: 3 teams, 10 Stacks", run("audit"), auditBound)
 	file, passphrase := filepath.Join(p.Dir, "backup"), filepath.Join(p.Dir, "passphrase")
 	if err := os.WriteFile(passphrase, []byte("the passphrase of a benchmark"), 0o600); err != nil {
 		b.Fatal(err)

@@ -25,6 +25,10 @@ const (
 	tourPage    = "README.md"
 	tourSection = "A tour of two minutes"
 
+	// auditPage has the report of an audit of the tour's platform, in auditSection.
+	auditPage    = "docs/reference/audit.md"
+	auditSection = "The report of a platform"
+
 	// tourFolder is the path of the reader's clone on the page.
 	tourFolder = "/home/you/strata"
 
@@ -33,7 +37,7 @@ const (
 	tourPatience, tourSettling = 2 * time.Minute, 20 * time.Second
 )
 
-var updateTour = flag.Bool("update-tour", false, "write the output of the tour's commands into "+tourPage)
+var updateTour = flag.Bool("update-tour", false, "write the output of the tour's commands into "+tourPage+" and "+auditPage)
 
 // tourOutputs are the parts that differ from one tour to the next. Everything else is compared literally.
 var tourOutputs = docstest.Outputs{
@@ -46,8 +50,9 @@ var tourOutputs = docstest.Outputs{
 	{Name: "POD", Pattern: regexp.MustCompile(`-[0-9a-f]{7,10}-[a-z0-9]{5}\b`)},
 }
 
-// tourStep is a block of commands of the tour, and the block below it with their output.
+// tourStep is a block of commands of a page, and the block below it with their output.
 type tourStep struct {
+	page     string
 	commands docstest.Block
 	shown    *docstest.Block
 }
@@ -64,26 +69,37 @@ func (s tourStep) refreshed(same bool, output string) bool {
 	return !same || s.shown != nil && s.shown.Text != output && !strings.Contains(s.shown.Text, docstest.Left+"\n")
 }
 
-// tourSteps returns the command blocks of the tour's section, each with its output block. It fails the test for any other
-// block in that section.
+// tourSteps returns the steps of the tour. The audit of its platform follows the first step, which creates the platform. Only root can
+// attempt what another local user must not do, so the audit of another user has another report.
 func tourSteps(t *testing.T) []tourStep {
 	t.Helper()
+	steps := stepsOf(t, tourPage, tourSection)
+	if os.Geteuid() != 0 {
+		return steps
+	}
+	return slices.Insert(steps, 1, stepsOf(t, auditPage, auditSection)...)
+}
+
+// stepsOf returns the command blocks of a page's section, each with its output block. It fails the test for any other block
+// in that section.
+func stepsOf(t *testing.T, page, section string) []tourStep {
+	t.Helper()
 	var steps []tourStep
-	for _, block := range docstest.Blocks(t, tourPage) {
-		if block.Section != tourSection {
+	for _, block := range docstest.Blocks(t, page) {
+		if block.Section != section {
 			continue
 		}
 		switch {
 		case block.Language == "sh":
-			steps = append(steps, tourStep{commands: block})
+			steps = append(steps, tourStep{page: page, commands: block})
 		case block.Language == "text" && len(steps) > 0 && steps[len(steps)-1].shown == nil:
 			steps[len(steps)-1].shown = &block
 		default:
-			t.Fatalf("%s:%d: a block of %q is neither commands nor the output of commands", tourPage, block.Line, block.Language)
+			t.Fatalf("%s:%d: a block of %q is neither commands nor the output of commands", page, block.Line, block.Language)
 		}
 	}
 	if len(steps) == 0 {
-		t.Fatalf("%s has no section %q with commands", tourPage, tourSection)
+		t.Fatalf("%s has no section %q with commands", page, section)
 	}
 	return steps
 }
@@ -121,7 +137,8 @@ func TestAllCommandsOfTheReadMeAreInTheTour(t *testing.T) {
 			t.Errorf("%s:%d: no test runs commands outside of %q", tourPage, block.Line, tourSection)
 		}
 	}
-	tourSteps(t)
+	stepsOf(t, tourPage, tourSection)
+	stepsOf(t, auditPage, auditSection)
 }
 
 // TestTheTour runs the tour of the README literally, in a clone, and compares the output of each command.
@@ -154,18 +171,18 @@ func TestTheTour(t *testing.T) {
 		}
 	})
 	session := docstest.NewSession(t, repository, environment)
-	printed, ports, changed := "", map[string]int{}, map[int]string{}
+	printed, ports, changed := "", map[string]int{}, map[string]map[int]string{tourPage: {}, auditPage: {}}
 	for _, step := range steps {
 		output, same := takeStep(t, session, step, repository, printed)
 		printed += output
 		if !same && !*updateTour {
-			t.Errorf("%s:%d: the output should be:\n%s\nand is:\n%s", tourPage, step.commands.Line, step.shown.Text, output)
+			t.Errorf("%s:%d: the output should be:\n%s\nand is:\n%s", step.page, step.commands.Line, step.shown.Text, output)
 		}
 		if step.refreshed(same, output) {
-			changed[step.shown.Line] = output
+			changed[step.page][step.shown.Line] = output
 		}
 		if commands := tourOutputs.As(step.commands.Text, printed); commands != step.commands.Text {
-			changed[step.commands.Line] = commands
+			changed[step.page][step.commands.Line] = commands
 		}
 		if kept, err := portsOf(filepath.Join(repository, ".strata", "home.json")); err == nil {
 			ports = kept
@@ -219,7 +236,7 @@ func takeStep(t *testing.T, session *docstest.Session, step tourStep, repository
 	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
 		var err error
 		if output, code, err = session.Run(strings.ReplaceAll(commands, tourFolder, repository)); err != nil {
-			t.Fatalf("%s:%d: %v", tourPage, step.commands.Line, err)
+			t.Fatalf("%s:%d: %v", step.page, step.commands.Line, err)
 		}
 		output = strings.ReplaceAll(output, repository, tourFolder)
 		same = step.shown == nil || tourOutputs.Same(step.shown.Text, output)
@@ -227,19 +244,21 @@ func takeStep(t *testing.T, session *docstest.Session, step tourStep, repository
 	})
 	t.Logf("$ %s%s", commands, output)
 	if code != want {
-		t.Fatalf("%s:%d: the commands end with %d, want %d", tourPage, step.commands.Line, code, want)
+		t.Fatalf("%s:%d: the commands end with %d, want %d", step.page, step.commands.Line, code, want)
 	}
 	return output, same
 }
 
-// writeTour writes the printed output into the page.
-func writeTour(t *testing.T, changed map[int]string) {
+// writeTour writes the printed output into the pages.
+func writeTour(t *testing.T, changed map[string]map[int]string) {
 	t.Helper()
-	text, err := docstest.Replace(docstest.Read(t, tourPage), changed)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(root, tourPage), []byte(text), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for page, blocks := range changed {
+		text, err := docstest.Replace(docstest.Read(t, page), blocks)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, page), []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
