@@ -12,6 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/kms"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
@@ -33,6 +34,8 @@ type Options struct {
 	Clusters container.Runtime
 	// Databases runs the servers of Cloud SQL instances. If it is nil, clients cannot create instances.
 	Databases engine.Runtime
+	// Audited is called with each entry of the audit log and its line, in the order of the log. It may be nil.
+	Audited func(*auditlog.Entry, []byte)
 }
 
 // Server is the emulated Google Cloud of one home.
@@ -60,7 +63,7 @@ func New(options Options) (*Server, error) {
 	sql.Register(c, options.Databases)
 	container.Register(c, options.Clusters)
 	kms.Register(c)
-	err = storage.Register(c, filepath.Join(options.Dir, "objects"))
+	err = errors.Join(c.Audit(options.Dir, options.Audited), storage.Register(c, filepath.Join(options.Dir, "objects")))
 	if err == nil {
 		err = s.openTunnels(options.Dir)
 	}

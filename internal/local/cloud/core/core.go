@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
 	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
@@ -30,6 +31,9 @@ type Core struct {
 	Store   *store.Store
 	// Now returns the time. Tests replace it.
 	Now func() time.Time
+
+	// auditLog is nil in an emulator without a log.
+	auditLog *auditlog.Log
 
 	// running is the context of background work for long-running operations. work counts that work.
 	running context.Context
@@ -61,6 +65,12 @@ func coreTables() []store.Table {
 	return slices.Concat(authn.Tables(), authz.Tables(), []store.Table{api.Projects, ServiceStates})
 }
 
+// Audit opens the audit log in a folder. seen is called with each entry and its line, and may be nil. Audit must precede the first call.
+func (c *Core) Audit(dir string, seen func(*auditlog.Entry, []byte)) (err error) {
+	c.auditLog, err = auditlog.Open(dir, seen)
+	return err
+}
+
 // Start resumes the work of the services. Its error names the objects whose work fails to resume.
 func (c *Core) Start(ctx context.Context) error {
 	var faults []error
@@ -81,6 +91,9 @@ func (c *Core) Close() error {
 		if svc.Stop != nil {
 			faults = append(faults, svc.Stop())
 		}
+	}
+	if c.auditLog != nil {
+		faults = append(faults, c.auditLog.Close())
 	}
 	return errors.Join(append(faults, c.Store.Close())...)
 }

@@ -1,11 +1,13 @@
 package core
 
 import (
+	"log/slog"
 	"net/http"
 
 	"go.etcd.io/bbolt"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
 	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 )
 
@@ -66,22 +68,45 @@ func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
 	if found.Route == nil {
 		return nil, api.NotFound("%s %s is not emulated by the emulated Google Cloud (%s).", r.Method, r.URL.Path, svc.Name)
 	}
+	ended := auditlog.Call{Match: found, Made: made, Began: c.Now()}
+	answer, err := c.handle(&ended)
+	c.audit(ended, err)
+	return answer, err
+}
+
+// handle authorises an authenticated call and passes it to its handler. It notes in the call what the permission check was about.
+func (c *Core) handle(call *auditlog.Call) (any, error) {
+	svc, route, made := call.Match.Service, call.Match.Route, call.Made
 	if err := c.Store.View(func(tx *bbolt.Tx) error { return c.resolve(tx, svc, made) }); err != nil {
 		return nil, err
 	}
-	if found.Route.Permission != "" {
-		on := api.OnProject(made)
-		if found.Route.On != nil {
-			on = found.Route.On(made)
+	if route.Permission != "" {
+		call.On = api.OnProject(made)
+		if route.On != nil {
+			call.On = route.On(made)
 		}
-		err := c.Store.View(func(tx *bbolt.Tx) error {
-			return c.Authorize(tx, svc, made.Who, found.Route.Permission, on)
+		err := c.Store.View(func(tx *bbolt.Tx) (err error) {
+			if call.Grant, err = c.Granting(tx, made.Who, route.Permission, call.On); err == nil && call.Grant == nil {
+				err = svc.Denied(made.Who, route.Permission, call.On)
+			}
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return found.Route.Handle(made)
+	return route.Handle(made)
+}
+
+// audit records a call that changes a resource, or tries to.
+func (c *Core) audit(call auditlog.Call, err error) {
+	if c.auditLog == nil || !auditlog.Audited(call.Match) {
+		return
+	}
+	call.Err, call.Now = err, c.Now()
+	if err := c.auditLog.Record(call); err != nil {
+		slog.Error("the audit log of the emulated Google Cloud misses a call", "error", err)
+	}
 }
 
 // resolve finds the project of a call. It returns an error if the API is disabled in the project, or if the caller may

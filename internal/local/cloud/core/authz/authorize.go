@@ -65,6 +65,18 @@ func (a *Authorizer) RequireQuotaProject(tx *bbolt.Tx, svc *api.Service, c *api.
 // Allowed reports whether the policy of the resource, of its parent or of its project grants a permission. A missing project grants no
 // permission, so that callers cannot distinguish it from a project of somebody else.
 func (a *Authorizer) Allowed(tx *bbolt.Tx, who api.Principal, permission string, on api.Resource) (bool, error) {
+	grant, err := a.Granting(tx, who, permission, on)
+	return grant != nil, err
+}
+
+// Grant is a binding that grants a permission.
+type Grant struct {
+	// Role is the role of the binding, and Policy the resource of its policy, such as "projects/strata-local".
+	Role, Policy string
+}
+
+// Granting returns the first binding that grants a permission, or nil.
+func (a *Authorizer) Granting(tx *bbolt.Tx, who api.Principal, permission string, on api.Resource) (*Grant, error) {
 	keys := []string{ProjectPolicy(on.Project)}
 	for _, own := range []string{on.ParentPolicy, on.Policy} {
 		if own != "" {
@@ -74,16 +86,19 @@ func (a *Authorizer) Allowed(tx *bbolt.Tx, who api.Principal, permission string,
 	for _, key := range keys {
 		policy, err := ReadPolicy(tx, key)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for _, binding := range policy.Bindings {
 			granted, err := a.binds(tx, binding, who, permission, on)
-			if err != nil || granted {
-				return granted, err
+			if err != nil {
+				return nil, err
+			}
+			if granted {
+				return &Grant{Role: binding.Role, Policy: key}, nil
 			}
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 // binds reports whether a binding grants the caller a permission on a resource.
