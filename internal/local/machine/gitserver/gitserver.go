@@ -27,6 +27,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver/receipt"
 )
 
 // Engineer is the account that may read and write every repository.
@@ -49,6 +50,9 @@ type Server struct {
 	// help, and returns the result as one line. It passes each cause of the wait to say. Nil means that no push can wait. Set it
 	// before the first request.
 	Follow func(ctx context.Context, repository, branch, commit string, say func(line string)) string
+	// Received is called with each push that the server accepts. The client waits meanwhile. Nil means that nobody is told. Set it before
+	// the first request.
+	Received func(receipt.Push)
 	// Plans keeps the plans of branches that Flux does not apply. Nil means that there are none. Set it before the first request.
 	Plans Plans
 	// AnyUser accepts the password of an account under any user name. Set it before the first request.

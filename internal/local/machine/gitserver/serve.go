@@ -158,7 +158,9 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repositor
 	answered.Go(func() {
 		defer close(judged)
 		question.answer(s.Limits.Refs, func(p proposal) (problems []string) {
-			problems, a.findings = s.judge(r.Context(), account, repository, p)
+			if problems, a.findings = s.judge(r.Context(), account, repository, p); len(problems) == 0 {
+				s.receive(r.Context(), account, repository, p)
+			}
 			return problems
 		})
 	})
