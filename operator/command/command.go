@@ -43,6 +43,7 @@ The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's se
 					"give its pod the security context of sync/operator/gke-embedded, on nodes with Linux 5.12 or newer", err)
 			}
 			opts.PlainPlans = os.Getenv(controller.PlainPlansVariable) == "true"
+			opts.RunRecords = os.Getenv(controller.RunRecordsVariable)
 			opts.Log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
 			return controller.Run(cmd.Context(), opts)
 		},

@@ -200,5 +200,6 @@ func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine
 		runTimeout:  opts.RunTimeout,
 		reportEvery: opts.ReportEvery,
 		driftEvery:  opts.DriftEvery,
+		runRecords:  opts.RunRecords,
 	}, wake, nil
 }

@@ -65,6 +65,9 @@ type Options struct {
 	// PlainPlans is [engine.Engine.PlainPlans].
 	PlainPlans bool
 
+	// RunRecords is the folder into which the operator writes the records of runs, for the ledger of a platform. Empty writes none.
+	RunRecords string
+
 	// EventsAddr is the URL to which the operator sends events for Flux's notification-controller. Empty sends none.
 	EventsAddr string
 
@@ -88,4 +91,5 @@ const (
 	FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
 	RunEndpointsVariable    = ownPrefix + "RUN_ENDPOINTS"
 	PlainPlansVariable      = ownPrefix + "PLAIN_PLANS"
+	RunRecordsVariable      = ownPrefix + "RUN_RECORDS"
 )

@@ -80,6 +80,9 @@ type stackReconciler struct {
 	// driftEvery is the interval between two drift checks of a Stack; zero means on request only.
 	driftEvery time.Duration
 
+	// runRecords is the folder for the records of runs, or empty.
+	runRecords string
+
 	// unconfined says why runs are not confined, and is nil if they are.
 	unconfined error
 }

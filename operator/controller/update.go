@@ -66,7 +66,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	}
 	s.event(corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, cause)
 
-	began := time.Now()
+	began, traced := time.Now(), s.beginTrace(ctx, cause, current, &req)
 	result, err := s.engineRun(ctx, limit, req)
 	if ctx.Err() != nil {
 		// The operator is stopping. CurrentUpdate stays, so that the next operator resumes
@@ -76,6 +76,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	if req.Operation == engine.Destroy && outcome.NothingToDestroy(err, s.stack.Status.LastUpdate) {
 		result, err = &engine.Result{}, nil
 	}
+	traced.end(ctx, pass, err)
 	if refused := (*stall.Refusal)(nil); errors.As(err, &refused) {
 		s.stack.Status.CurrentUpdate = cutOff
 		if before == nil {

@@ -119,6 +119,9 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 		return err
 	})
 	stop()
+	if r.Changed != nil {
+		r.Changed(log.Changed())
+	}
 	if err != nil {
 		if failure := describe(err, log); failure != nil {
 			failure.Began = log.Began()

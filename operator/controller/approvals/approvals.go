@@ -185,6 +185,14 @@ func waits(message string) error {
 	return &stall.Error{Reason: v1.StalledAwaitingApprovalReason, Message: message}
 }
 
+// Given returns the Approval that covers the run, or nil.
+func (p *Pass) Given() *approval.Approval {
+	if p == nil {
+		return nil
+	}
+	return p.given
+}
+
 // End records the end of the run in the status, after its result. Who approved a successful run stands there until the next one.
 func (p *Pass) End(ctx context.Context, succeeded bool) {
 	if p == nil {

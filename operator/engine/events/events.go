@@ -39,9 +39,9 @@ type event struct {
 	Diagnostic *diagnostic `json:"diagnosticEvent"`
 	Outputs    *struct {
 		Metadata struct {
-			URN  string `json:"urn"`
-			Type string `json:"type"`
-			New  *struct {
+			outcome
+			New *struct {
+				named
 				Outputs json.RawMessage `json:"outputs"`
 			} `json:"new"`
 		} `json:"metadata"`
@@ -92,6 +92,8 @@ type Log struct {
 	open []string
 
 	faults faults
+
+	changed changed
 
 	// refreshes says that the log is that of a refresh, whose differences drift collects.
 	refreshes bool
@@ -177,6 +179,11 @@ func (l *Log) add(e *event) {
 		l.begin(e.Pre.Metadata.URN, e.Pre.Metadata.Op, e.Pre.Metadata.Type)
 	case e.Outputs != nil:
 		done = e.Outputs.Metadata.URN
+		id := ""
+		if e.Outputs.Metadata.New != nil {
+			id = e.Outputs.Metadata.New.ID
+		}
+		l.changed.note(e.Outputs.Metadata.outcome, id)
 	case e.Failed != nil:
 		done = e.Failed.Metadata.URN
 	}

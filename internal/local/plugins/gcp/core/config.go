@@ -38,6 +38,7 @@ type settings struct {
 	DefaultLabels             map[string]string `json:"defaultLabels"`
 	ImpersonateServiceAccount string            `json:"impersonateServiceAccount"`
 	Scopes                    []string          `json:"scopes"`
+	RequestReason             string            `json:"requestReason"`
 	UserProjectOverride       bool              `json:"userProjectOverride"`
 
 	ComputeEndpoint         string `json:"computeCustomEndpoint"`
@@ -82,6 +83,7 @@ func (p *Provider) Configure(_ context.Context, config property.Map) error {
 	fromEnvironment(&s.Region, "GOOGLE_REGION", "GCLOUD_REGION", "CLOUDSDK_COMPUTE_REGION")
 	fromEnvironment(&s.Zone, "GOOGLE_ZONE", "GCLOUD_ZONE", "CLOUDSDK_COMPUTE_ZONE")
 	fromEnvironment(&s.BillingProject, "GOOGLE_BILLING_PROJECT")
+	fromEnvironment(&s.RequestReason, "CLOUDSDK_CORE_REQUEST_REASON")
 	fromEnvironment(&s.ImpersonateServiceAccount, "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT")
 	if override := os.Getenv("USER_PROJECT_OVERRIDE"); override != "" && !config.Get("userProjectOverride").IsBool() {
 		var err error
@@ -93,7 +95,10 @@ func (p *Provider) Configure(_ context.Context, config property.Map) error {
 	if err != nil {
 		return err
 	}
-	transport := &guardedTransport{hosts: hosts, quotaProject: s.quotaProject(), next: &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16}}
+	transport := &guardedTransport{
+		hosts: hosts, quotaProject: s.quotaProject(), reason: s.RequestReason,
+		next: &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16},
+	}
 	source, err := s.tokenSource(transport)
 	if err != nil {
 		return err

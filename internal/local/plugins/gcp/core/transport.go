@@ -13,6 +13,7 @@ import (
 type guardedTransport struct {
 	hosts        []string
 	quotaProject string // empty means the project of the credentials
+	reason       string // for Google's audit log; may be empty
 	next         http.RoundTripper
 }
 
@@ -22,9 +23,12 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("call to %s rejected: the local gcp plugin calls only the emulated Google Cloud at %s",
 			r.URL.Host, strings.Join(t.hosts, ", "))
 	}
-	if t.quotaProject != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("X-Goog-User-Project", t.quotaProject)
+	headers := map[string]string{"X-Goog-User-Project": t.quotaProject, "X-Goog-Request-Reason": t.reason}
+	r = r.Clone(r.Context())
+	for name, value := range headers {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	return t.next.RoundTrip(r)
 }
