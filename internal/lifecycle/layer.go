@@ -41,9 +41,12 @@ func (p *Platform) UpHeld(ctx context.Context, layer string, progress layers.Pro
 	return p.operate(ctx, layer, progress, p.upOperation())
 }
 
+// previewVerb is the verb of the operation that changes nothing.
+const previewVerb = "preview"
+
 // previewOperation returns the operation that previews a layer's program.
 func (p *Platform) previewOperation() operation {
-	return operation{verb: "preview", guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+	return operation{verb: previewVerb, guard: p.refuseBreaking, do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
 		if err := warn(ctx, run.Drift, progress, "up installs it again"); err != nil {
 			return layers.Summary{}, err
 		}
@@ -140,7 +143,12 @@ func (p *Platform) operateHeld(ctx context.Context, run Run, progress layers.Pro
 			return layers.Summary{}, err
 		}
 	}
+	ended := func(layers.Summary, error) {}
+	if run.Began != nil && op.verb != previewVerb {
+		ended = run.Began(ctx, op.verb)
+	}
 	summary, err := op.do(ctx, run, progress)
+	ended(summary, err)
 	return summary, p.interrupted(err)
 }
 

@@ -107,6 +107,8 @@ type Run struct {
 
 	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
 	BeforeUp, AfterDestroy func(ctx context.Context) error
+	// Began is called before an operation that may change resources, and returns a function to be called with its end.
+	Began func(ctx context.Context, operation string) (ended func(layers.Summary, error))
 	// Drift names what somebody has changed and no preview of the engine sees, one clause each, such as "Deployment
 	// flux-system/source-controller is missing". Mend undoes it, and returns what it has undone.
 	Drift, Mend func(ctx context.Context) ([]string, error)

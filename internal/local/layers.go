@@ -12,6 +12,8 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/layerconfig"
+	"github.com/strata-platform/strata/internal/local/layerrecord"
+	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/states"
@@ -96,7 +98,13 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	if err != nil {
 		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	run := lifecycle.Run{Layer: l, Runner: checked{runner, p}, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
+	account := controlplane.Admin
+	if name == lifecycle.BootstrapLayer {
+		account = supervisor.Engineer
+	}
+	recorded := layerrecord.New(p.Home.RunRecords(), name, account, p.Repository.Root)
+	runner = runner.With(map[string]string{layerrecord.ReasonVariable: recorded.Reason()})
+	run := lifecycle.Run{Layer: l, Runner: checked{runner, p}, Began: recorded.Begin, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		run.Above = p.above
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,8 @@ type Run struct {
 	// Changes are the changed resources in Pulumi's order, at most [MostChanges]. More counts the others.
 	Changes []Change `json:"changes,omitempty"`
 	More    int      `json:"more,omitempty"`
+	// Counts counts the resources of a layer by operation, in place of Changes.
+	Counts map[string]int `json:"counts,omitempty"`
 }
 
 // Approval is the consent of a person to a run.
@@ -89,6 +92,8 @@ const (
 	MostChanges = 60
 	LongestText = 200
 	mostTokens  = 10
+	// mostOperation bounds the names of operations in Counts, in bytes.
+	mostOperation = 40
 
 	longestRecord = 40 << 10
 	mostRecords   = 10_000
@@ -108,6 +113,7 @@ func (r *Run) bound() {
 	for i := range r.Tokens {
 		r.Tokens[i] = cut(r.Tokens[i])
 	}
+	maps.DeleteFunc(r.Counts, func(op string, _ int) bool { return len(op) > mostOperation })
 	r.More += max(0, len(r.Changes)-MostChanges)
 	r.Changes = slices.Clone(r.Changes[:min(len(r.Changes), MostChanges)])
 	for i, c := range r.Changes {

@@ -11,6 +11,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
+// Admin is the name of the administrator of the cluster.
+const Admin = "strata:admin"
+
 // ensureKeys creates the missing keys, certificates and kubeconfigs.
 func (c *ControlPlane) ensureKeys() error {
 	p := c.pki()
@@ -28,7 +31,7 @@ func (c *ControlPlane) ensureKeys() error {
 		p.ensureServer(etcdCA, "etcd"),
 		p.ensureClient(etcdCA, "etcd-client", "kube-apiserver"),
 		p.ensureServer(ca, "kube-apiserver", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),
-		p.ensureClient(ca, adminClient, "strata:admin", "system:masters"),
+		p.ensureClient(ca, adminClient, Admin, "system:masters"),
 		p.ensureClient(ca, controllerManagerClient, "system:kube-controller-manager"),
 		p.ensureClient(ca, schedulerClient, "system:kube-scheduler"),
 		p.ensureClient(ca, nodeClient, "system:node:"+NodeName, "system:nodes"),

@@ -108,7 +108,7 @@ func Open(dir string) (Home, error) {
 
 // entries are all entries in the folder of a home.
 var entries = []string{
-	changeLock, "credentials", "environment", "git", "google", "images", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", rotationLock, "state",
+	changeLock, "credentials", "environment", "git", "google", "images", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "ledger", "logs", "pods", rotationLock, "runs", "state",
 	downMark, upgradeMark, rehearsalMark, "operator", "source", "supervisor.lock", "supervisor.sock", "tools", "volumes", "home.json",
 }
 

@@ -82,3 +82,9 @@ func (h Home) LostStates() string { return h.path("state", "lost") }
 
 // Images holds the images of the pods.
 func (h Home) Images() string { return h.path("images") }
+
+// Ledger is the folder of the ledger.
+func (h Home) Ledger() string { return h.path("ledger") }
+
+// RunRecords is the folder in which the operator and the layers leave the records of their runs for the ledger.
+func (h Home) RunRecords() string { return h.path("runs") }

@@ -87,6 +87,7 @@ func operatorEnv(h home.Home, googleURL string) map[string]string {
 	env := pulumienv.Variables(h, googleURL)
 	maps.Copy(env, cloud.TunnelVariables(googleURL, h.Certificates()))
 	env[controller.FileBackendRootVariable] = h.TenantStates()
+	env[controller.RunRecordsVariable] = h.RunRecords()
 	env[controller.RunEndpointsVariable] = strings.TrimPrefix(googleURL, "http://")
 	if h.IsRehearsal() {
 		env[controller.PlainPlansVariable] = "true"

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/operator/sandbox"
@@ -211,4 +212,16 @@ func kill(pid int) error {
 		return nil
 	}
 	return err
+}
+
+// resume starts the databases and the cluster that ran when the supervisor last stopped. It logs errors.
+func (s *supervisor) resume(ctx context.Context) {
+	if err := s.google.Start(ctx); err != nil && ctx.Err() == nil {
+		s.Log.Error("resume the emulated Google Cloud", "error", err)
+	}
+	if controlplane.Exists(s.Home) {
+		if err := s.cluster.start(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Error("resume the cluster", "error", err)
+		}
+	}
 }

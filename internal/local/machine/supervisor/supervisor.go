@@ -22,6 +22,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/planner"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/recorder"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -58,6 +59,7 @@ type supervisor struct {
 	databases *dolt.Runtime
 	git       *gitserver.Server
 	registry  *registry.Server
+	recorder  *recorder.Recorder
 	cluster   *cluster
 	googleURL string
 	gitURL    string
@@ -150,6 +152,10 @@ func (s *supervisor) open() error {
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
+	if s.recorder, err = recorder.Open(s.Home, Engineer, s.cluster.Admin, s.Log); err != nil {
+		return err
+	}
+	s.git.Received = s.recorder.Pushed
 	s.git.Logins().Follow(func() ([]string, error) { return s.Home.Secrets(GitSecret, FormerGitSecret) })
 	s.git.Syncs, s.git.Follow, s.git.StatusCommand = s.syncs, s.follow, s.Home.Call("status")
 	copied := s.Home.Rehearsal()
@@ -165,7 +171,9 @@ func (s *supervisor) open() error {
 		Logs:   s.Home.Logs(),
 		Binary: func(ctx context.Context) (string, error) { return s.Toolchain.Path(ctx, "dolt") },
 	})
-	if s.google, err = cloud.New(cloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: s.databases}); err != nil {
+	if s.google, err = cloud.New(cloud.Options{
+		Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: s.databases, Audited: s.recorder.Called,
+	}); err != nil {
 		return err
 	}
 	s.cluster.google = &google.Cloud{
@@ -213,6 +221,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, images, control net
 		s.resume(ctx)
 	}()
 	go s.cluster.images.Collect(ctx, s.Log)
+	go s.recorder.Run(ctx)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -232,17 +241,5 @@ func (s *supervisor) serve(ctx context.Context, google, git, images, control net
 		})
 	}
 	group.Wait()
-	return errors.Join(err, s.google.Close())
-}
-
-// resume starts the databases and the cluster that ran when the supervisor last stopped. It logs errors.
-func (s *supervisor) resume(ctx context.Context) {
-	if err := s.google.Start(ctx); err != nil && ctx.Err() == nil {
-		s.Log.Error("resume the emulated Google Cloud", "error", err)
-	}
-	if controlplane.Exists(s.Home) {
-		if err := s.cluster.start(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Error("resume the cluster", "error", err)
-		}
-	}
+	return errors.Join(err, s.google.Close(), s.recorder.Close())
 }

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -73,10 +73,10 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 	followed := map[types.NamespacedName]gitserver.Sync{} // by the name of the source
 	for _, source := range sources.Items {
 		if url, _, _ := unstructured.NestedString(source.Object, "spec", "url"); url == s.address(repository) {
-			branch := branchOf(source)
-			follows := gitserver.Sync{Branch: branch}
-			if branch == "" {
-				follows.Versions = versionsOf(source)
+			ref, _, _ := unstructured.NestedStringMap(source.Object, "spec", "ref")
+			follows := gitserver.Sync{Branch: applied.BranchOf(ref)}
+			if follows.Branch == "" {
+				follows.Versions = applied.VersionsOf(ref)
 			}
 			followed[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = follows
 		}
@@ -103,29 +103,4 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]foundS
 		}
 	}
 	return found, nil
-}
-
-// branchOf returns the branch that a GitRepository follows, or "" if it follows a tag or a commit. A name and a commit take
-// precedence over a branch, and without any of them Flux follows the branch master (Flux, GitRepository, spec.ref).
-func branchOf(source unstructured.Unstructured) string {
-	ref, _, _ := unstructured.NestedStringMap(source.Object, "spec", "ref")
-	branch, named := strings.CutPrefix(ref["name"], "refs/heads/")
-	switch {
-	case named:
-		return branch
-	case ref["name"] != "" || ref["commit"] != "" || ref["semver"] != "" || ref["tag"] != "":
-		return ""
-	case ref["branch"] == "":
-		return "master"
-	}
-	return ref["branch"]
-}
-
-// versionsOf returns the range of tags that a GitRepository follows, or "". A name and a commit take precedence over a range.
-func versionsOf(source unstructured.Unstructured) string {
-	ref, _, _ := unstructured.NestedStringMap(source.Object, "spec", "ref")
-	if ref["name"] != "" || ref["commit"] != "" {
-		return ""
-	}
-	return ref["semver"]
 }
