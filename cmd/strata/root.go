@@ -20,6 +20,7 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/forwardcmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/ledgercmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/logscmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/plancmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/positional"
@@ -120,7 +121,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 		cataloguecmd.New(options(io)), cataloguecmd.Order(options(io)), repositorycmd.Init(options(io)), upgradecmd.New(options(io)), repositorycmd.Mirror(options(io)),
 		checkcmd.New(options(io)), checkcmd.Schema(options(io)), plancmd.New(options(io)), approvecmd.New(options(io)), publishcmd.New(options(io)), driftcmd.New(options(io)),
 		forwardcmd.PortForward(options(io)), forwardcmd.Open(options(io)), newLocal(io), backupcmd.New(options(io)), backupcmd.Restore(options(io)), rotatecmd.New(options(io)), rehearsecmd.New(options(io)),
-		logscmd.New(options(io)), eventscmd.New(options(io)),
+		logscmd.New(options(io)), eventscmd.New(options(io)), ledgercmd.NewWhy(options(io)), ledgercmd.NewHistory(options(io)),
 		newDoctor(io), auditcmd.New(options(io)), conformancecmd.New(options(io)), newToolchain(io), versioncmd.New(options(io)), newCompletion(io), newSupervisor(), hidden,
 	)
 	return root

@@ -25,9 +25,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/ledger/receipt"
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver/applied"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver/receipt"
 )
 
 // Engineer is the account that may read and write every repository.

@@ -3,7 +3,7 @@ package gitserver
 import (
 	"context"
 
-	"github.com/strata-platform/strata/internal/local/machine/gitserver/receipt"
+	"github.com/strata-platform/strata/internal/ledger/receipt"
 )
 
 // receive reports a push that the server accepts, before git changes anything: a client that disconnects in between leaves no push without a

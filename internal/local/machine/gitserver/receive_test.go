@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/internal/ledger/receipt"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver/receipt"
 )
 
 func TestAcceptedPushesHaveAReceipt(t *testing.T) {

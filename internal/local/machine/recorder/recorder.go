@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/ledger"
+	"github.com/strata-platform/strata/internal/ledger/receipt"
 	"github.com/strata-platform/strata/internal/ledger/record"
 	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
-	"github.com/strata-platform/strata/internal/local/machine/gitserver/receipt"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/signing"
 	"github.com/strata-platform/strata/operator/runrecord"
@@ -39,6 +39,9 @@ type Recorder struct {
 	commits map[string]string
 	done    chan struct{}
 }
+
+// AuditLog is the name of the audit log in the folder of the emulated Google Cloud. Its rotated part has the suffix ".1".
+const AuditLog = auditlog.File
 
 // Key returns the key that signs the ledger of a home.
 func Key(h home.Home) (*signing.Key, error) {

@@ -1,0 +1,259 @@
+package ledgercmd
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/internal/ledger/query"
+	"github.com/strata-platform/strata/internal/ledger/receipt"
+	"github.com/strata-platform/strata/internal/terminal"
+)
+
+// Limits of texts, in characters. Teams choose most of them.
+const longestName, longestText = 120, 200
+
+// line escapes and bounds a text.
+func line(text string) string { return terminal.Line(text, longestText) }
+
+func at(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// paper prints lines until the first error.
+type paper struct {
+	w   io.Writer
+	err error
+}
+
+func (p *paper) print(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// field prints a labelled line.
+func (p *paper) field(name, format string, args ...any) {
+	p.print("  %-9s %s", name, fmt.Sprintf(format, args...))
+}
+
+func printAnswer(w io.Writer, a query.Answer) error {
+	p := &paper{w: w}
+	name := line(a.String())
+	if a.Resource != "" && a.String() != a.Resource {
+		name += " (" + line(a.Resource) + ")"
+	}
+	if !a.Exists {
+		name += ", which no longer exists"
+	}
+	p.print("%s", name)
+	p.step("made", a.Made)
+	if a.More > 0 {
+		p.print("%d earlier changes", a.More)
+	}
+	for _, each := range a.Changes {
+		p.print("changed later")
+		p.step("changed", each)
+	}
+	return p.err
+}
+
+// step prints a change and its origins.
+func (p *paper) step(verb string, s query.Step) {
+	switch {
+	case s.Call != nil:
+		c := s.Call
+		p.field(verb, "%s by %s (entry %d of chain %s)", at(c.Time), line(c.Method), c.Seq, c.Chain)
+		p.field("identity", "%s", line(c.Principal))
+		if c.Role != "" {
+			p.field("policy", "%s grants %s in the policy of %s", line(c.Role), line(c.Permission), line(c.Policy))
+		}
+	default:
+		w := s.Write
+		p.field(verb, "%s by %s (entry %d of chain %s)", at(w.Time), line(w.Verb+" "+w.Resource), w.Seq, w.Chain)
+		p.field("identity", "%s%s", line(w.User), by(w.By))
+		if w.Grant != "" {
+			p.field("policy", "%s", line(w.Grant))
+		}
+	}
+	switch {
+	case s.Link == query.ByCommit:
+		p.field("run", "none: Flux applied the object from the repository")
+	case len(s.Origins) == 0:
+		p.field("run", "none is recorded: somebody used the identity outside of a run")
+	case len(s.Origins) > 1:
+		p.field("run", "one of %d that were active: the request has no reason", len(s.Origins))
+	}
+	for _, o := range s.Origins {
+		p.origin(o, s.Link)
+	}
+}
+
+func by(user string) string {
+	if user == "" {
+		return ""
+	}
+	return ", impersonated by " + line(user)
+}
+
+// links describe what links a change to its run.
+var links = map[string]string{
+	query.ByToken:  "the token, which only this run had",
+	query.ByReason: "identity, time and the reason in the request",
+	query.ByTime:   "identity and time",
+}
+
+func (p *paper) origin(o query.Origin, link string) {
+	p.field("run", "%s", runText(o.Run))
+	p.field("linked by", "%s", links[link])
+	if o.Resource != "" {
+		p.field("resource", "%s, as the run reports", line(o.Resource))
+	}
+	switch given := o.Run.Approval; {
+	case given == nil:
+		p.field("approval", "none was needed")
+	case given.Plan == "":
+		p.field("approval", "by %s", line(given.By))
+	default:
+		p.field("approval", "Plan %s (%.19s) by %s", line(given.Plan), line(given.Digest), line(given.By))
+	}
+	switch {
+	case o.Commit != nil:
+		p.field("commit", "%.12s %q", o.Commit.ID, terminal.Line(o.Commit.Subject, longestName))
+		p.field("author", "%s, as the commit says", line(o.Commit.Author))
+	case o.Run.Commit != "":
+		p.field("commit", "%s", line(shortRevision(o.Run.Commit)))
+		if o.Run.Author != "" {
+			p.field("author", "%s, as the commit says", line(o.Run.Author))
+		}
+	default:
+		p.field("commit", "unknown")
+	}
+	if o.Run.Modified {
+		p.field("", "with changes that are in no commit")
+	}
+	if o.PushedBy != "" {
+		p.field("pushed by", "%s to %s of %s, %s", line(o.PushedBy), line(strings.TrimPrefix(o.Ref, "refs/heads/")), line(o.Repository), at(o.PushedAt))
+	}
+	for i, c := range o.Calls {
+		label := ""
+		if i == 0 {
+			label = "calls"
+		}
+		p.field(label, "%s", callText(c))
+	}
+	if o.MoreCalls > 0 {
+		p.field("", "and %d more", o.MoreCalls)
+	}
+}
+
+func shortRevision(commit string) string {
+	if len(commit) == 40 {
+		return commit[:12]
+	}
+	return commit
+}
+
+// runText describes a run.
+func runText(r *query.Run) string {
+	text := line(r.Operation) + " of "
+	if r.Layer != "" {
+		text += "layer " + line(r.Layer)
+	} else {
+		text += "Stack " + line(r.Namespace+"/"+r.Stack)
+		if r.Program != "" {
+			text += ", Program " + line(r.Program)
+		}
+		text += ", as account " + line(r.Account)
+	}
+	switch {
+	case r.Result == "":
+		text += ", which has not ended"
+	case r.Message != "":
+		text += ", " + r.Result + ": " + line(r.Message)
+	default:
+		text += ", " + r.Result
+	}
+	if r.Cause != "" {
+		text += " (" + line(r.Cause) + ")"
+	}
+	return text
+}
+
+func callText(c *query.Call) string {
+	text := line(c.Method) + " " + line(c.Resource)
+	if c.Code != 0 {
+		text += fmt.Sprintf(", failed with code %d: %s", c.Code, terminal.Line(c.Message, longestName))
+	}
+	return text
+}
+
+func printHistory(w io.Writer, h *History) error {
+	p := &paper{w: w}
+	if h.Earlier > 0 {
+		p.print("%d earlier entries: show them with --last 0", h.Earlier)
+	}
+	for _, e := range h.Entries {
+		switch {
+		case e.Push != nil:
+			for _, u := range e.Push.Updates {
+				p.print("%s push  %s: %s to %s%s", at(e.Time), line(e.Push.Account), line(e.Push.Repository), line(strings.TrimPrefix(u.Ref, "refs/heads/")), commitText(u))
+			}
+		case e.Run != nil:
+			p.print("%s run   %s%s", at(e.Run.Began), runText(e.Run), changesText(e.Run))
+		case e.Call != nil:
+			p.print("%s call  %s: %s", at(e.Call.Time), line(e.Call.Principal), callText(e.Call))
+		case e.Write != nil:
+			p.print("%s write %s%s: %s %s %s", at(e.Write.Time), line(e.Write.User), by(e.Write.By), line(e.Write.Verb), line(e.Write.Resource), line(e.Write.Name))
+		case e.Gap != nil:
+			p.print("%s gap   too many calls and writes since %s: %d have no entries", at(e.Time), at(e.Gap.From), e.Gap.Count)
+		}
+	}
+	return p.err
+}
+
+func commitText(u receipt.Update) string {
+	if u.Commit == nil {
+		return ", deleted"
+	}
+	return fmt.Sprintf(", commit %.12s %q by %s", u.Commit.ID, terminal.Line(u.Commit.Subject, longestName), line(u.Commit.Author))
+}
+
+// changesText lists the first changes of a run.
+func changesText(r *query.Run) string {
+	const most = 5
+	var parts []string
+	for _, c := range r.Changes[:min(most, len(r.Changes))] {
+		parts = append(parts, terminal.Line(c.Op+" "+c.Name, longestName))
+	}
+	if more := len(r.Changes) + r.More - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	for _, op := range slices.Sorted(maps.Keys(r.Counts)) {
+		parts = append(parts, terminal.Line(fmt.Sprintf("%d %s", r.Counts[op], op), longestName))
+	}
+	if r.Approval != nil {
+		parts = append(parts, "approved by "+line(r.Approval.By))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, ", ")
+}
+
+func printVerification(w io.Writer, v Verification) error {
+	p := &paper{w: w}
+	for _, problem := range v.Problems {
+		p.print("! %s", terminal.Line(problem.String(), 2*longestText))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Heads.Chains)) {
+		head := v.Heads.Chains[name]
+		p.print("%-12s entries %d to %d, head %s", line(name), head.First, head.Seq, head.Hash)
+	}
+	p.print("%d entries, signed %s by key %.16s", v.Entries, at(v.Heads.Time), v.Key)
+	if len(v.Problems) == 0 {
+		p.print("every entry is the one that the platform wrote")
+	}
+	return p.err
+}
