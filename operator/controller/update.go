@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller/schedule"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/controller/tenant"
+	"github.com/strata-platform/strata/operator/controller/trace"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -66,7 +67,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	}
 	s.event(corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, cause)
 
-	began, traced := time.Now(), s.beginTrace(ctx, cause, current, &req)
+	traced := trace.Begin(ctx, s.runRecords, s.stack, cause, current, &req)
 	result, err := s.engineRun(ctx, limit, req)
 	if ctx.Err() != nil {
 		// The operator is stopping. CurrentUpdate stays, so that the next operator resumes
@@ -76,7 +77,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	if req.Operation == engine.Destroy && outcome.NothingToDestroy(err, s.stack.Status.LastUpdate) {
 		result, err = &engine.Result{}, nil
 	}
-	traced.end(ctx, pass, err)
+	traced.End(ctx, pass.Given(), err)
 	if refused := (*stall.Refusal)(nil); errors.As(err, &refused) {
 		s.stack.Status.CurrentUpdate = cutOff
 		if before == nil {
@@ -93,14 +94,14 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 		log.FromContext(ctx).Error(report.Error{Err: err}, "run failed", "operation", req.Operation)
 		s.fail(current, req, err)
 		pass.End(ctx, false)
-		s.keepLog(ctx, req.Operation, current, began, s.stack.Status.LastUpdate.Message)
+		traced.KeepLog(ctx, s.client, s.stack, s.stack.Status.LastUpdate.Message, s.printed)
 		if missing.Terminating {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, "the namespace is being deleted, and the Stack's service account with it: "+
 				s.stack.Status.LastUpdate.Message+outcome.LetGo(s.stack))
 		}
 		return schedule.Backoff(s.stack), nil
 	}
-	s.keepLog(ctx, req.Operation, current, began, "")
+	traced.KeepLog(ctx, s.client, s.stack, "", s.printed)
 	end := outcome.Succeed(&s.stack.Status, current, req, result)
 	pass.End(ctx, true)
 	s.event(end.Kind, end.Reason, end.Message)

@@ -10,6 +10,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/plugins"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // Prepare stores the versions and the schemas of all plugins on PATH in Cache, for later runs. Prepare may be called during
@@ -55,3 +56,7 @@ func (r *run) unshare() error {
 	r.shared = ""
 	return nil
 }
+
+// CanConfine returns an error that says why this system cannot give runs namespaces of their own, or nil if it can. With an error, only
+// Landlock confines a run to its files, and only if the kernel supports Landlock.
+func CanConfine() error { return sandbox.Check() }

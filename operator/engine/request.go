@@ -149,11 +149,9 @@ type Request struct {
 	// Options are further settings of the pulumi command.
 	Options Options
 
-	// Token, if set, returns a token and the duration after which to renew it. The engine
-	// writes the token to the file "token" in the run's folder, which the field tokenFile
-	// in Kubeconfig names. The engine calls Token before the run, and again whenever the
-	// duration has passed. The run's Kubernetes clients reread the file by themselves. The
-	// engine masks the tokens like Secrets.
+	// Token, if set, returns a token and the duration after which to renew it. The engine writes the token to the file "token" in the
+	// run's folder, which the field tokenFile in Kubeconfig names. The engine calls Token before the run, and again whenever the duration
+	// has passed. The run's Kubernetes clients reread the file by themselves. The engine masks the tokens like Secrets.
 	Token func(context.Context) (token string, renew time.Duration, err error)
 
 	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
@@ -179,15 +177,12 @@ type Request struct {
 	// engine does not call it for a run that ends before its operation begins.
 	Printed func(text string)
 
-	// Changed, if set, gets the resources that the operation has changed, and how many more, when the operation has ended, whether it
-	// succeeded or not. A run may report what it likes.
+	// Changed, if set, gets the resources that an ended operation reports to have changed, and how many more, even if it has failed.
 	Changed func(found []events.Change, more int)
 
-	// Interrupted says that the caller's previous run of this stack was interrupted. The
-	// engine then removes the lock that the run left, and never the lock of anyone else.
-	// Before the operation, the engine determines what became of the run's pending
-	// operations on resources, so that it neither creates a resource twice nor leaves one
-	// behind.
+	// Interrupted says that the caller's previous run of this stack was interrupted. The engine then removes the lock that the run left,
+	// and never the lock of anyone else. Before the operation, the engine determines what became of the run's pending operations on
+	// resources, so that it neither creates a resource twice nor leaves one behind.
 	Interrupted bool
 }
 

@@ -1,4 +1,5 @@
-package controller
+// Package trace records the runs of Stacks for the ledger of a platform.
+package trace
 
 import (
 	"context"
@@ -13,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/controller/approvals"
+	"github.com/strata-platform/strata/operator/approval"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/engine"
@@ -24,23 +25,23 @@ import (
 // reasonVariable makes Google's clients and the official provider send a request reason, which Google writes into its audit log.
 const reasonVariable = "CLOUDSDK_CORE_REQUEST_REASON"
 
-// trace is the record of a run for the ledger.
-type trace struct {
+// Trace is the record of a run.
+type Trace struct {
 	folder string
 
 	mu  sync.Mutex
 	run runrecord.Run
 }
 
-// beginTrace records that a run begins. It makes the run's calls to Google carry the ID of the run, and notes the IDs of its tokens. A run
-// does not depend on its record.
-func (s *session) beginTrace(ctx context.Context, cause string, current v1.CurrentStackUpdate, req *engine.Request) *trace {
-	t := &trace{folder: s.runRecords, run: runrecord.Run{
-		ID: current.Name, Namespace: s.stack.Namespace, Stack: s.stack.Name, Operation: string(req.Operation), Cause: cause,
-		Revision: current.Commit, Account: s.stack.ServiceAccount(), Reason: "strata run " + s.stack.Namespace + "/" + current.Name,
+// Begin records in a folder that a run of a Stack begins. It makes the run's calls to Google carry the ID of the run, and notes the IDs of its
+// tokens. A run does not depend on its record. Without a folder there is none.
+func Begin(ctx context.Context, folder string, stack *v1.Stack, cause string, current v1.CurrentStackUpdate, req *engine.Request) *Trace {
+	t := &Trace{folder: folder, run: runrecord.Run{
+		ID: current.Name, Namespace: stack.Namespace, Stack: stack.Name, Operation: string(req.Operation), Cause: cause,
+		Revision: current.Commit, Account: stack.ServiceAccount(), Reason: "strata run " + stack.Namespace + "/" + current.Name,
 		Began: time.Now().UTC(),
 	}}
-	if ref := s.stack.Spec.ProgramRef; ref != nil {
+	if ref := stack.Spec.ProgramRef; ref != nil {
 		t.run.Program = ref.Name
 	}
 	if t.folder == "" {
@@ -69,8 +70,9 @@ func (s *session) beginTrace(ctx context.Context, cause string, current v1.Curre
 	return t
 }
 
-// end records the end of the run. A run that the operator stopped because it stops itself has no end.
-func (t *trace) end(ctx context.Context, pass *approvals.Pass, err error) {
+// End records the end of the run: given is the Approval that covers it, or nil. A run that the operator stopped because it stops itself has
+// no end.
+func (t *Trace) End(ctx context.Context, given *approval.Approval, err error) {
 	t.note(func(r *runrecord.Run) {
 		r.Ended, r.Result = time.Now().UTC(), runrecord.Succeeded
 		if err != nil {
@@ -79,7 +81,7 @@ func (t *trace) end(ctx context.Context, pass *approvals.Pass, err error) {
 		if refused := (*stall.Refusal)(nil); errors.As(err, &refused) {
 			r.Result, r.Message = runrecord.Refused, report.Cut(refused.Err.Error(), report.LongestNote)
 		}
-		if given := pass.Given(); given != nil && r.Result != runrecord.Refused {
+		if given != nil && r.Result != runrecord.Refused {
 			r.Approval = &runrecord.Approval{By: given.Spec.By}
 			if of := given.Spec.Plan; of != nil {
 				r.Approval.Plan, r.Approval.Digest = of.Name, of.Digest
@@ -89,13 +91,13 @@ func (t *trace) end(ctx context.Context, pass *approvals.Pass, err error) {
 	t.write(ctx)
 }
 
-func (t *trace) note(change func(*runrecord.Run)) {
+func (t *Trace) note(change func(*runrecord.Run)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	change(&t.run)
 }
 
-func (t *trace) write(ctx context.Context) {
+func (t *Trace) write(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := runrecord.Write(t.folder, t.run); err != nil {
