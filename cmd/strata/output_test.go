@@ -14,8 +14,10 @@ import (
 	"github.com/strata-platform/strata/cmd/strata/internal/cli"
 	"github.com/strata-platform/strata/cmd/strata/internal/clonecmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/kubeconfigcmd"
+	"github.com/strata-platform/strata/cmd/strata/internal/ledgercmd"
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/backup/content"
+	"github.com/strata-platform/strata/internal/ledger/query"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/rotation"
 	"github.com/strata-platform/strata/internal/publish"
@@ -95,6 +97,9 @@ func TestDocumentedPlan(t *testing.T) {
 	docstest.CheckJSON[render.Plan](t, "docs/reference/output.md", "plan")
 	docstest.CheckJSON[[]cataloguecmd.Listed](t, "docs/reference/output.md", "catalogue")
 	docstest.CheckJSON[publish.Result](t, "docs/reference/output.md", "publish")
+	docstest.CheckJSON[query.Answer](t, "docs/reference/output.md", "why")
+	docstest.CheckJSON[ledgercmd.History](t, "docs/reference/output.md", "history")
+	docstest.CheckJSON[ledgercmd.Verification](t, "docs/reference/output.md", "verify")
 	docstest.CheckJSON[rotation.Result](t, "docs/reference/output.md", "rotate")
 	docstest.CheckJSON[content.Saved](t, "docs/reference/output.md", "backup")
 	docstest.CheckJSON[local.Restored](t, "docs/reference/output.md", "restore")

@@ -120,7 +120,7 @@ func (r *Recorder) Pushed(p receipt.Push) {
 	switch p.Repository {
 	case "fleet":
 		chain = record.Platform
-	case "platform":
+	case "platform", "strata": // The second one contains Strata's part of an organisation's layer 3.
 		chain = record.Sync
 	}
 	r.append(chain, record.Push, p)
