@@ -94,6 +94,7 @@ func machine(h home.Home, running supervisor.Status) *audit.Machine {
 			"the home": h.Dir(), "the credentials": filepath.Dir(h.EngineerCredentials()), "the engineer's credential": h.EngineerCredentials(),
 			"the administrator's kubeconfig": h.AdminKubeconfig(), "the states of the layers": h.LayerState(),
 			"the repositories": h.Git(), "the records of the emulated Google Cloud": h.Google(), "the logs": h.Logs(),
+			"the ledger": h.Ledger(), "the records of runs": h.RunRecords(),
 		},
 		Sockets: map[string]string{"the supervisor": h.Socket()},
 		Ports:   map[string]string{},

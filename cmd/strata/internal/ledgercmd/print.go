@@ -11,7 +11,7 @@ import (
 )
 
 // Limits of texts, in characters. Teams choose most of them.
-const longestName, longestText = 120, 200
+const longestName, longestText, longestDigest = 120, 200, 20
 
 // line escapes and bounds a text.
 func line(text string) string { return terminal.Line(text, longestText) }
@@ -61,14 +61,14 @@ func (p *paper) step(verb string, s query.Step) {
 	switch {
 	case s.Call != nil:
 		c := s.Call
-		p.field(verb, "%s by %s (entry %d of chain %s)", at(c.Time), line(c.Method), c.Seq, c.Chain)
+		p.field(verb, "%s by %s (entry %d of chain %s)", at(c.Time), line(c.Method), c.Seq, line(c.Chain))
 		p.field("identity", "%s", line(c.Principal))
 		if c.Role != "" {
 			p.field("policy", "%s grants %s in the policy of %s", line(c.Role), line(c.Permission), line(c.Policy))
 		}
 	default:
 		w := s.Write
-		p.field(verb, "%s by %s (entry %d of chain %s)", at(w.Time), line(w.Verb+" "+w.Resource), w.Seq, w.Chain)
+		p.field(verb, "%s by %s (entry %d of chain %s)", at(w.Time), line(w.Verb+" "+w.Resource), w.Seq, line(w.Chain))
 		p.field("identity", "%s%s", line(w.User), by(w.By))
 		if w.Grant != "" {
 			p.field("policy", "%s", line(w.Grant))
@@ -113,14 +113,14 @@ func (p *paper) origin(o query.Origin, link string) {
 	case given.Plan == "":
 		p.field("approval", "by %s", line(given.By))
 	default:
-		p.field("approval", "Plan %s (%.19s) by %s", line(given.Plan), line(given.Digest), line(given.By))
+		p.field("approval", "Plan %s (%s) by %s", line(given.Plan), terminal.Line(given.Digest, longestDigest), line(given.By))
 	}
 	switch {
 	case o.Commit != nil:
-		p.field("commit", "%.12s \"%s\"", o.Commit.ID, terminal.Line(o.Commit.Subject, longestName))
+		p.field("commit", "%s \"%s\"", line(short(o.Commit.ID)), terminal.Line(o.Commit.Subject, longestName))
 		p.field("author", "%s, as the commit says", line(o.Commit.Author))
 	case o.Run.Commit != "":
-		p.field("commit", "%s", line(shortRevision(o.Run.Commit)))
+		p.field("commit", "%s", line(short(o.Run.Commit)))
 		if o.Run.Author != "" {
 			p.field("author", "%s, as the commit says", line(o.Run.Author))
 		}
@@ -145,7 +145,8 @@ func (p *paper) origin(o query.Origin, link string) {
 	}
 }
 
-func shortRevision(commit string) string {
+// short shortens the ID of a commit, and leaves other revisions as they are.
+func short(commit string) string {
 	if len(commit) == 40 {
 		return commit[:12]
 	}
@@ -168,9 +169,9 @@ func runText(r *query.Run) string {
 	case r.Result == "":
 		text += ", which has not ended"
 	case r.Message != "":
-		text += ", " + r.Result + ": " + line(r.Message)
+		text += ", " + line(r.Result) + ": " + line(r.Message)
 	default:
-		text += ", " + r.Result
+		text += ", " + line(r.Result)
 	}
 	if r.Cause != "" {
 		text += " (" + line(r.Cause) + ")"

@@ -40,7 +40,7 @@ func commitText(u receipt.Update) string {
 	if u.Commit == nil {
 		return ", deleted"
 	}
-	return fmt.Sprintf(", commit %.12s \"%s\" by %s", u.Commit.ID, terminal.Line(u.Commit.Subject, longestName), line(u.Commit.Author))
+	return fmt.Sprintf(", commit %s \"%s\" by %s", line(short(u.Commit.ID)), terminal.Line(u.Commit.Subject, longestName), line(u.Commit.Author))
 }
 
 // changesText lists the first changes of a run.

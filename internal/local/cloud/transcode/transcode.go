@@ -121,7 +121,7 @@ func (m method) request(ctx context.Context, message *dynamicpb.Message) (*http.
 	}
 	call.Host = m.host
 	incoming, _ := metadata.FromIncomingContext(ctx)
-	for _, header := range []string{"authorization", "x-goog-user-project"} {
+	for _, header := range []string{"authorization", "x-goog-user-project", "x-goog-request-reason"} {
 		for _, value := range incoming.Get(header) {
 			call.Header.Add(header, value)
 		}
