@@ -61,7 +61,7 @@ The commands read the ledger in the home. They need no running platform and chan
 		}),
 		ValidArgsFunction: complete.Teams(o.Local),
 		RunE: func(command *cobra.Command, args []string) error {
-			s, err := open(call, "history")
+			s, err := open(call)
 			if err != nil {
 				return err
 			}

@@ -29,9 +29,9 @@ func fill(v reflect.Value, hostile string) {
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return
 		}
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), hostile)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field, hostile)
 			}
 		}
 	case reflect.Int:

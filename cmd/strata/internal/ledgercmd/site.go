@@ -27,20 +27,20 @@ type site struct {
 }
 
 // open finds the ledger of the platform.
-func open(call cli.Call, command string) (*site, error) {
+func open(call cli.Call) (*site, error) {
 	p, err := call.Platform()
 	if err != nil {
 		return nil, err
 	}
 	target, ok := p.Target.(Target)
 	if !ok {
-		return nil, fmt.Errorf("strata %s: a platform on Google Cloud has no ledger: its calls are in Cloud Audit Logs, which `gcloud logging read 'logName:cloudaudit.googleapis.com'` shows", command)
+		return nil, errors.New("a platform on Google Cloud has no ledger: its calls are in Cloud Audit Logs, which `gcloud logging read 'logName:cloudaudit.googleapis.com'` shows")
 	}
 	s := &site{}
 	s.dir, s.key, s.auditLog = target.Ledger()
 	s.chains, err = ledger.Chains(s.dir)
 	if errors.Is(err, ledger.ErrMissing) || err == nil && len(s.chains) == 0 {
-		return nil, fmt.Errorf("strata %s: the platform has no ledger yet: run `%s`, which begins one", command, p.About().Call("up"))
+		return nil, fmt.Errorf("%s has no ledger yet: run `%s`, which begins one", p.About().Place, p.About().Call("up"))
 	}
 	return s, err
 }

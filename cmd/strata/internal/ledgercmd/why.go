@@ -30,7 +30,7 @@ NAME is the name of the resource, its link, or NAMESPACE/NAME of a Secret. KIND 
 		Args:              o.Arguments(cobra.RangeArgs(1, 2)),
 		ValidArgsFunction: complete.One(func() ([]string, error) { return query.Kinds(), nil }),
 		RunE: func(_ *cobra.Command, words []string) error {
-			s, err := open(call, "why")
+			s, err := open(call)
 			if err != nil {
 				return err
 			}
