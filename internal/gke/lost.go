@@ -7,8 +7,8 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 )
 
-// lost reports whether a layer may have lost its resources together with the cluster, of which Pulumi notices nothing: it compares the
-// program with the state. Layer 1 may have lost the cluster itself, if it does not answer. Layer 2 has lost its objects, if the cluster
+// lost reports whether a layer may have lost its resources together with the cluster. Pulumi does not notice such a loss, because it
+// compares the program with the state. Layer 1 may have lost the cluster itself, if it does not answer. Layer 2 has lost its objects, if the cluster
 // answers and does not contain the Flux that is in the layer's state.
 func (p *Platform) lost(ctx context.Context, runner layers.Runner, layer layers.Layer) (bool, error) {
 	config, err := p.Config(ctx, false)
