@@ -15,9 +15,12 @@ func (p *Platform) lost(ctx context.Context, runner layers.Runner, layer layers.
 	if err != nil || config == nil {
 		return false, nil //nolint:nilerr // layer 1 has no usable kubeconfig: its next run outputs one
 	}
-	fault := answers(config)
-	if layer.Name == lifecycle.BootstrapLayer || fault != nil {
-		return layer.Name == lifecycle.BootstrapLayer && fault != nil, ctx.Err()
+	silent := answers(config) != nil
+	if layer.Name == lifecycle.BootstrapLayer {
+		return silent, ctx.Err()
+	}
+	if silent {
+		return false, ctx.Err()
 	}
 	resource, err := flux{p, runner, layer}.resource(ctx)
 	if err != nil || resource == nil {

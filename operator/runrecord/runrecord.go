@@ -152,14 +152,15 @@ func Write(folder string, r Run) error {
 	return nil
 }
 
-// Take calls use with each record of a folder, the oldest first, and removes the record if use returns nil. It removes what is no record.
+// Take calls use with each record of a folder, the oldest first, and removes the record if use returns nil. A record that use refuses stays
+// for the next call, and holds up no other one. Take removes what is no record.
 // The records beyond the first 10,000 are removed: no platform has as many runs while nobody takes the records.
 func Take(folder string, use func(Run) error) error {
 	left, err := os.ReadDir(folder)
 	if err != nil {
 		return fmt.Errorf("take the records of runs: %w", err)
 	}
-	taken := 0
+	taken, refused := 0, error(nil)
 	for _, each := range left {
 		name := each.Name()
 		if strings.HasPrefix(name, ".") {
@@ -169,15 +170,16 @@ func Take(folder string, use func(Run) error) error {
 		if taken++; taken <= mostRecords {
 			if r, ok := read(path); ok {
 				if err := use(r); err != nil {
-					return err
+					refused = errors.Join(refused, err)
+					continue
 				}
 			}
 		}
 		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("take the records of runs: %w", err)
+			return errors.Join(refused, fmt.Errorf("take the records of runs: %w", err))
 		}
 	}
-	return nil
+	return refused
 }
 
 func read(path string) (r Run, ok bool) {

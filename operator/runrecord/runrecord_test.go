@@ -30,10 +30,10 @@ func TestRecordsAreTakenOnceInTheirOrder(t *testing.T) {
 			return nil
 		})
 	}
-	if err := take("b"); !errors.Is(err, stop) {
-		t.Errorf("the error is %v", err)
+	if err := take("b"); !errors.Is(err, stop) || taken != "ac" {
+		t.Errorf("the records beside a refused one are %q (%v)", taken, err)
 	}
-	if err := take(""); err != nil || taken != "abc" {
+	if err := take(""); err != nil || taken != "acb" {
 		t.Errorf("the records are %q (%v)", taken, err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
