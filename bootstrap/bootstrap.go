@@ -9,7 +9,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
+	"github.com/strata-platform/strata/components/gke"
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/teams"
@@ -53,7 +55,7 @@ func Program(ctx *pulumi.Context) error {
 			return err
 		}
 	}
-	plans, err := newPlanIdentity(ctx, config, protected)
+	plans, err := newPlanIdentity(ctx, config, cluster.WorkloadPool, protected)
 	if err != nil {
 		return err
 	}
@@ -65,11 +67,19 @@ func Program(ctx *pulumi.Context) error {
 		Kubernetes: cluster.Version,
 		Addresses:  cluster.ControlPlaneAddresses,
 		Instance:   instance.Name,
+		Audience:   audience(cluster),
 		Plans:      plans,
 		Tenants:    tenants,
 	}.Export(ctx)
 	ctx.Export(handoff.OutputStrata, pulumi.String(buildinfo.Version))
 	return nil
+}
+
+// audience returns the audience for which Google exchanges tokens of the cluster's accounts.
+func audience(cluster *gke.Cluster) pulumi.StringOutput {
+	return pulumi.All(cluster.WorkloadPool, cluster.ClusterID).ApplyT(func(parts []any) string {
+		return keyless.Audience(parts[0].(string), parts[1].(string))
+	}).(pulumi.StringOutput)
 }
 
 func newInstance(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*cloudsql.Instance, error) {

@@ -174,13 +174,16 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 	if !reflect.DeepEqual(tenants.Value, want) || !tenants.Secret {
 		t.Errorf("tenants (secret: %v) are %v, want %v", tenants.Secret, tenants.Value, want)
 	}
-	if n := len(engine.OfType(workloadType)); n != 2 {
-		t.Errorf("%d accounts of Kubernetes may act as a team, want one for each team, although the teams have keys", n)
+	if n := len(engine.OfType(workloadType)); n != 3 {
+		t.Errorf("%d accounts of Kubernetes may act as a Google account, want the operator's and one for each team, although the teams have keys", n)
 	}
-	if plans := engine.Output(t, "planCredentials"); plans.Value != "canary-key" || !plans.Secret {
-		t.Errorf("the key for plans (secret: %v) is %v", plans.Secret, plans.Value)
+	if plans := engine.Output(t, "planAccount"); plans.Value != "strata-plan@acme-dev.iam.gserviceaccount.com" {
+		t.Errorf("the account for plans is %v", plans.Value)
 	}
-	for _, plain := range []string{"project", "region", "cluster", "instance"} {
+	if got, _ := engine.Output(t, "googleAudience").Value.(string); !strings.HasPrefix(got, "identitynamespace:strata-local.svc.id.goog:https://container.googleapis.com/v1/") {
+		t.Errorf("the audience is %q", got)
+	}
+	for _, plain := range []string{"project", "region", "cluster", "instance", "googleAudience", "planAccount"} {
 		if engine.Output(t, plain).Secret {
 			t.Errorf("output %s is a secret, which hides it for no reason", plain)
 		}

@@ -47,6 +47,7 @@ catalogue:
 		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":                "roles/cloudsql.client",
 		"serviceAccount:team-catalogue-database@acme-dev.iam.gserviceaccount.com": "projects/acme-dev/roles/strataTenant",
 		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com":            "roles/container.defaultNodeServiceAccount",
+		"serviceAccount:strata-plan@acme-dev.iam.gserviceaccount.com":             "projects/acme-dev/roles/strataPlan",
 	}
 	if !reflect.DeepEqual(roles, want) {
 		t.Errorf("roles are %v, want %v", roles, want)

@@ -142,9 +142,8 @@ type Config struct {
 	// TenantRoles are roles on Project for every team's Google account, in addition to TenantRole.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
 	// TenantKeys creates a key for each team's Google account, in addition to Workload Identity, by which the Kubernetes
-	// accounts of the team's Stacks impersonate the Google account. Set it only if Stacks run outside of the cluster's pods,
-	// where no metadata server answers. It also creates the account with which the embedded operator answers the look-ups of
-	// plans.
+	// accounts of the team's Stacks impersonate the Google account. Neither operator needs keys. Set it only for a workload
+	// outside of the cluster that has no other way to authenticate: a key does not expire.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
 	// KeyGenerations are the generations of the keys that exist, as in PassphraseGenerations; none means [0].
 	KeyGenerations []int `setting:"keyGenerations" default:"[]"`

@@ -5,6 +5,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/identity"
+	"github.com/strata-platform/strata/handoff"
 )
 
 // PlanRole is the ID of the project's custom role of the Google account with which the operator answers the look-ups of plans.
@@ -16,12 +17,9 @@ const PlanRole = "strataPlan"
 // No predefined role fits: roles/cloudsql.viewer also lists databases and users, and exports data.
 func PlanPermissions() []string { return []string{"cloudsql.instances.get"} }
 
-// newPlanIdentity creates the account, and returns its key. Only the embedded operator computes plans, and it runs outside of the
-// cluster's pods, so that without TenantKeys there is no such account.
-func newPlanIdentity(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (pulumi.StringInput, error) {
-	if !config.TenantKeys {
-		return pulumi.String(""), nil
-	}
+// newPlanIdentity creates the account, and returns its e-mail address. The operator's own account in the cluster may act as it, without
+// a key. Upstream's operator has no plans, and this layer does not know which operator the next one installs.
+func newPlanIdentity(ctx *pulumi.Context, config Config, pool pulumi.StringInput, opts ...pulumi.ResourceOption) (pulumi.StringInput, error) {
 	role, err := projects.NewIAMCustomRole(ctx, "plan-role", &projects.IAMCustomRoleArgs{
 		RoleId:      pulumi.String(PlanRole),
 		Title:       pulumi.String("Strata plan"),
@@ -32,19 +30,19 @@ func newPlanIdentity(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 	if err != nil {
 		return nil, err
 	}
-	args := &identity.IdentityArgs{
+	account, err := identity.NewIdentity(ctx, "plans", &identity.IdentityArgs{
 		AccountID:   pulumi.String("strata-plan"),
 		DisplayName: pulumi.String("Plans of commits"),
 		Project:     pulumi.String(config.Project),
-		CustomRoles: pulumi.StringMap{"plan": role.Name},
-	}
-	config.firstKey(args)
-	account, err := identity.NewIdentity(ctx, "plans", args, opts...)
+		CustomRoles: map[string]pulumi.StringInput{"plan": role.Name},
+		KubernetesAccounts: []identity.KubernetesAccount{
+			{WorkloadPool: pool, Namespace: handoff.OperatorNamespace, Name: handoff.OperatorAccount},
+		},
+	}, opts...)
 	if err != nil {
 		return nil, err
 	}
-	key, err := config.keys(ctx, account, "plans", opts...)
-	return key.current, err
+	return account.Email, nil
 }
 
 // keyKeepers returns the values whose change replaces the keys of the layer, or nil.

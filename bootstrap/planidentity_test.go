@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"encoding/base64"
 	"slices"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestThePermissionOfPlansIsThatOfEveryTeam(t *testing.T) {
 	}
 }
 
-// TestTheIdentityOfPlansReadsInstancesOnly tries every way from the key for plans to something other than an instance.
+// TestTheIdentityOfPlansReadsInstancesOnly tries every way from the identity for plans to something other than an instance.
 func TestTheIdentityOfPlansReadsInstancesOnly(t *testing.T) {
 	long.Test(t)
 	cloud := cloudtest.Start(t)
@@ -33,7 +34,30 @@ func TestTheIdentityOfPlansReadsInstancesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _ := outputs["planCredentials"].Value.(string)
+	// The layer creates no key. The engineer makes one, to try the identity.
+	owner, err := iam.NewService(t.Context(), cloudOptions(t, cloud, cloud.Owner, "GOOGLE_IAM_CUSTOM_ENDPOINT", "v1/")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	email, _ := outputs["planAccount"].Value.(string)
+	plans := "projects/-/serviceAccounts/" + email
+	policy, err := owner.Projects.ServiceAccounts.GetIamPolicy(plans).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const operator = "serviceAccount:" + cloudtest.Project + ".svc.id.goog[pulumi-kubernetes-operator/pulumi-operator]"
+	if len(policy.Bindings) != 1 || policy.Bindings[0].Role != "roles/iam.workloadIdentityUser" || !slices.Equal(policy.Bindings[0].Members, []string{operator}) {
+		t.Errorf("the account may be used by %+v", policy.Bindings)
+	}
+	made, err := owner.Projects.ServiceAccounts.Keys.Create(plans, &iam.CreateServiceAccountKeyRequest{}).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := base64.StdEncoding.DecodeString(made.PrivateKeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(file)
 	const project, account = cloudtest.Project, "projects/-/serviceAccounts/team-web@" + cloudtest.Project + ".iam.gserviceaccount.com"
 	databases, err := sqladmin.NewService(t.Context(), cloudOptions(t, cloud, key, "GOOGLE_SQL_CUSTOM_ENDPOINT", "sql/v1beta4/")...)
 	if err != nil {

@@ -52,8 +52,8 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	}, err
 }
 
-// identity creates the team's Google account. Pods act as that account by Workload Identity if they run under a Kubernetes
-// account that may run Stacks. The key is for Stacks that run outside of the cluster's pods.
+// identity creates the team's Google account. Pods and runs act as that account by Workload Identity if they run under a
+// Kubernetes account that may run Stacks.
 func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*identity.Identity, error) {
 	args := &identity.IdentityArgs{
 		AccountID:   pulumi.String(t.team.GoogleAccountID()),

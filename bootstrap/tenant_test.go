@@ -26,6 +26,7 @@ func TestEachTeamHasOneIdentityOfItsOwn(t *testing.T) {
 		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
 		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
 		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com": "roles/container.defaultNodeServiceAccount",
+		"serviceAccount:strata-plan@acme-dev.iam.gserviceaccount.com":  "projects/acme-dev/roles/strataPlan",
 	}
 	if !reflect.DeepEqual(roles, want) {
 		t.Errorf("roles are %v, want %v", roles, want)
@@ -59,8 +60,8 @@ func TestOnGoogleCloudATeamsStacksActAsItsAccountWithoutAKey(t *testing.T) {
 			t.Errorf("the binding of team %s does not wait for the cluster, with which the pool of identities comes", team)
 		}
 	}
-	if n := len(engine.OfType(workloadType)); n != 2 {
-		t.Errorf("there are %d bindings, want one for each team", n)
+	if n := len(engine.OfType(workloadType)); n != 3 || len(engine.OfType(keyType)) > 0 {
+		t.Errorf("there are %d bindings, want the operator's and one for each team, and %d keys, want none", n, len(engine.OfType(keyType)))
 	}
 }
 

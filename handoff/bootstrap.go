@@ -30,7 +30,8 @@ const (
 	OutputKubernetes = "kubernetesVersion"
 	OutputAddresses  = "controlPlaneAddresses"
 	OutputInstance   = "instance"
-	OutputPlans      = "planCredentials"
+	OutputAudience   = "googleAudience"
+	OutputPlans      = "planAccount"
 	OutputTenants    = "tenants"
 )
 
@@ -58,13 +59,12 @@ type Bootstrap struct {
 	// Kubernetes is the version of the cluster's control plane, such as 1.36.3-gke.100, when layer 1 last read it; empty if
 	// a layer 1 of an earlier strata created the cluster and has not run since.
 	Kubernetes string
-	// Addresses are the addresses of the control plane at which pods may reach the API server, at port 443. They are empty if
-	// an earlier strata wrote the context.
+	// Addresses of the control plane are those at which pods reach the API server; empty if an earlier strata wrote the context.
 	Addresses []netip.Addr
 	// Instance is the name of the Cloud SQL instance that the teams share.
 	Instance string
-	// Plans is the key file of the Google account with which the operator answers the look-ups of plans; empty if there is none.
-	Plans Secret
+	// Audience is that of the cluster's accounts (package keyless), Plans the Google account for the look-ups of plans; may be empty.
+	Audience, Plans string
 	// Tenants holds each team's part, by the team's name.
 	Tenants map[string]BootstrapTenant
 }
@@ -92,7 +92,7 @@ type BootstrapTenant struct {
 
 // BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
 type BootstrapOutputs struct {
-	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance, Plans pulumi.StringInput
+	Project, Region, Cluster, Kubeconfig, Kubernetes, Instance, Audience, Plans pulumi.StringInput
 
 	// Addresses are IP addresses as text; nil means none.
 	Addresses pulumi.StringArrayInput
@@ -142,7 +142,8 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 		ctx.Export(OutputAddresses, o.Addresses)
 	}
 	ctx.Export(OutputInstance, o.Instance)
-	ctx.Export(OutputPlans, pulumi.ToSecret(o.Plans))
+	ctx.Export(OutputAudience, o.Audience)
+	ctx.Export(OutputPlans, o.Plans)
 	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
 }
 
@@ -182,7 +183,8 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 		Kubernetes: r.optional(OutputKubernetes),
 		Addresses:  r.addresses(OutputAddresses),
 		Instance:   r.text(OutputInstance),
-		Plans:      r.optionalSecret(OutputPlans),
+		Audience:   r.optional(OutputAudience),
+		Plans:      r.optional(OutputPlans),
 		Tenants:    r.tenants(teams),
 	}
 	return bootstrap, r.err()

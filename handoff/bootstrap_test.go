@@ -27,7 +27,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		handoff.BootstrapOutputs{
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
 			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"), Kubernetes: pulumi.String("1.36.3-gke.100"),
-			Plans: pulumi.String("canary-plans"), Addresses: pulumi.ToStringArray([]string{"10.132.0.2", "2001:db8::7"}),
+			Audience: pulumi.String("identitynamespace:acme"), Plans: pulumi.String("strata-plan@acme"), Addresses: pulumi.ToStringArray([]string{"10.132.0.2", "2001:db8::7"}),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
 				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
 				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
@@ -39,7 +39,7 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 		t.Fatal(err)
 	}
 	values := map[string]any{}
-	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "planCredentials", "controlPlaneAddresses", "tenants"} {
+	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "kubernetesVersion", "instance", "googleAudience", "planAccount", "controlPlaneAddresses", "tenants"} {
 		output := engine.Output(t, name)
 		values[name] = output.Value
 		if output.Secret {
@@ -75,7 +75,7 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	}
 	want := &handoff.Bootstrap{
 		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Kubernetes: "1.36.3-gke.100", Instance: "strata",
-		Plans: "canary-plans", Addresses: []netip.Addr{netip.MustParseAddr("10.132.0.2"), netip.MustParseAddr("2001:db8::7")},
+		Audience: "identitynamespace:acme", Plans: "strata-plan@acme", Addresses: []netip.Addr{netip.MustParseAddr("10.132.0.2"), netip.MustParseAddr("2001:db8::7")},
 		Tenants: map[string]handoff.BootstrapTenant{
 			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key", Passphrase: "canary-passphrase"},
 		},
@@ -91,11 +91,12 @@ func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 func TestTheContextOfAnOlderStrataHasNoVersionOfKubernetesAndNoAddresses(t *testing.T) {
 	got, err := read(written(t, func(v map[string]any) {
 		delete(v, "kubernetesVersion")
-		delete(v, "planCredentials")
+		delete(v, "planAccount")
+		delete(v, "googleAudience")
 		delete(v, "controlPlaneAddresses")
 	}), "web")
-	if err != nil || got.Kubernetes != "" || got.Addresses != nil {
-		t.Errorf("the version is %q, the addresses are %v: %v", got.Kubernetes, got.Addresses, err)
+	if err != nil || got.Kubernetes+got.Audience+got.Plans != "" || got.Addresses != nil {
+		t.Errorf("the version is %q, the audience %q, the account of plans %q, the addresses are %v: %v", got.Kubernetes, got.Audience, got.Plans, got.Addresses, err)
 	}
 }
 

@@ -72,14 +72,6 @@ func (r *reader) optional(name string) string {
 	return r.text(name)
 }
 
-// optionalSecret returns the text of a secret output, or "" if it is empty or the stack has no such output.
-func (r *reader) optionalSecret(name string) Secret {
-	if value, _, err := r.output(name); err == nil && (value == nil || value == "") {
-		return ""
-	}
-	return r.secret(name)
-}
-
 // addresses returns the addresses of an output, or nil if the stack has no such output. Layer 2 opens the network to them, so the
 // list must not contain the node itself or the metadata server.
 func (r *reader) addresses(name string) []netip.Addr {

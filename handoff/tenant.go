@@ -13,8 +13,14 @@ import (
 // TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
 const TenantName = keys.TenantName
 
-// PlanName is the name of the Secret for the look-ups of plans, in the operator's namespace.
-const PlanName = keys.PlanName
+// Names of the operator, of its account, and of the Secret for the look-ups of plans in its namespace, with the Secret's own keys.
+const (
+	OperatorNamespace = keys.OperatorNamespace
+	OperatorAccount   = keys.OperatorAccount
+	PlanName          = keys.PlanName
+	KeyGoogleAccount  = keys.GoogleAccount
+	KeyGoogleAudience = keys.GoogleAudience
+)
 
 // Keys of the Secret: environment variables of a team's Stacks.
 const (

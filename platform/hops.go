@@ -33,6 +33,7 @@ func newHop(
 	args.Source.Interval, args.Source.Webhook = pulumi.String(config.Interval), config.hasReceivers()
 	args.Quota, args.PrivateRanges = pulumi.ToStringMap(team.Quota.Hard()), pulumi.ToStringArray(config.PrivateRanges)
 	args.ControlPlane = bootstrap.Addresses
+	args.GoogleAudience = pulumi.String(bootstrap.Audience)
 	args.GoogleAccount, args.Notify = pulumi.String(tenant.Account), config.commitStatus().Of(team, ctx.Stack())
 	args.Context = handoff.Tenant{
 		BackendURL:        pulumi.String(tenant.Backend),

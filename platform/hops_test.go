@@ -61,7 +61,9 @@ func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
 		"spec.context.secretsProvider": "gcpkms://web",
 	})
 	expect(t, engine.Get(t, policyType, "team-api-policy"), map[string]any{
-		"spec.context":       map[string]any{"name": "strata-context", "backendUrl": "gs://acme-api"},
+		"spec.context": map[string]any{
+			"name": "strata-context", "backendUrl": "gs://acme-api", "googleAccount": "team-api@acme", "googleAudience": audience,
+		},
 		"spec.stackAccounts": []any{"api"}, "spec.runTimeout": "15m0s", "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
 		"spec.types": []any{"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret"},
 	})
@@ -132,6 +134,9 @@ func TestEachTeamActsByWorkloadIdentityWithOrWithoutAKey(t *testing.T) {
 		if got := annotations["iam.gke.io/gcp-service-account"]; got != want {
 			t.Errorf("%s acts as %v, want %v", account, got, want)
 		}
+	}
+	for policy, want := range map[string]any{"team-web-policy": "team-web@acme", "team-api-policy": "team-api@acme"} {
+		expect(t, engine.Get(t, policyType, policy), map[string]any{"spec.context.googleAccount": want, "spec.context.googleAudience": audience})
 	}
 }
 

@@ -41,8 +41,8 @@ func TestLimitsWithoutAClusterAreThoseOfTheHop(t *testing.T) {
 		}
 		plain, _ := pulumitest.Plain(t, engine.Get(t, policyType, "team-"+team.Name+"-policy").Inputs, "spec")
 		want := plain.(map[string]any)
-		// Only layer 1 knows the backend.
-		want["context"].(map[string]any)["backendUrl"] = ""
+		// Only layer 1 knows the backend and the Google account.
+		want["context"] = map[string]any{"name": "strata-context", "backendUrl": ""}
 		if !reflect.DeepEqual(limits.Policy, want) {
 			t.Errorf("team %s:\ngot  %v\nwant %v", team.Name, limits.Policy, want)
 		}

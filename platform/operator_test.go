@@ -67,15 +67,16 @@ func TestLayer2GivesTheOperatorItsImage(t *testing.T) {
 	})
 }
 
-func TestTheEmbeddedOperatorOnGoogleCloudNeedsKeysOfTheTeams(t *testing.T) {
+func TestTheEmbeddedOperatorNeedsTheAudienceOfTheClusterOrKeysOfTheTeams(t *testing.T) {
 	engine := below(t, embeddedOnGoogle)
 	handed := handedOn("web", "api")
+	handed["outputs"].ObjectValue()[handoff.OutputAudience] = resource.NewNullProperty()
 	handed["outputs"].ObjectValue()[handoff.OutputTenants] = resource.MakeSecret(resource.NewPropertyValue(map[string]any{
 		"web": map[string]any{"account": "team-web@acme", "backend": "gs://acme-web", "credentials": "", "passphrase": "canary"},
 		"api": map[string]any{"account": "team-api@acme", "backend": "gs://acme-api", "credentials": "canary-key", "passphrase": "canary"},
 	}))
 	engine.Read["pulumi:pulumi:StackReference"] = handed
-	if err := run(engine); err == nil || !strings.Contains(err.Error(), "Stacks of team web") || !strings.Contains(err.Error(), "set tenantKeys") {
+	if err := run(engine); err == nil || !strings.Contains(err.Error(), "Stacks of team web") || !strings.Contains(err.Error(), "run layer 1 with this version") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -82,6 +82,9 @@ func below(t *testing.T, edit func(*platform.Config)) *pulumitest.Engine {
 	return engine
 }
 
+// audience is the audience of the cluster's tokens.
+const audience = "identitynamespace:acme.svc.id.goog:https://container.googleapis.com/v1/projects/acme/locations/europe-west1/clusters/strata"
+
 func handedOn(teams ...string) resource.PropertyMap {
 	tenants := map[string]any{}
 	for _, team := range teams {
@@ -98,7 +101,7 @@ func handedOn(teams ...string) resource.PropertyMap {
 			handoff.OutputRegion: resource.NewProperty("europe-west1"), handoff.OutputInstance: resource.NewProperty("strata"),
 			handoff.OutputCluster:    resource.NewProperty("projects/acme/locations/europe-west1/clusters/strata"),
 			handoff.OutputKubeconfig: secret(kubeconfig), handoff.OutputTenants: secret(tenants),
-			handoff.OutputPlans: secret("canary-key-of-plans"),
+			handoff.OutputAudience: resource.NewProperty(audience), handoff.OutputPlans: resource.NewProperty("strata-plan@acme.iam.gserviceaccount.com"),
 		}),
 	}
 }

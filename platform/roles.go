@@ -7,6 +7,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/platform/planrights"
 )
 
@@ -43,8 +44,8 @@ const (
 	PlatformNamespace = "platform"
 	PlatformAccount   = "platform"
 	// OperatorNamespace contains the operator. OperatorAccount is the operator's account.
-	OperatorNamespace = "pulumi-kubernetes-operator"
-	OperatorAccount   = "pulumi-operator"
+	OperatorNamespace = handoff.OperatorNamespace
+	OperatorAccount   = handoff.OperatorAccount
 	// OperatorSource is the only source that the platform account may manage: the repository of upstream's operator.
 	OperatorSource = "pulumi-operator"
 )
@@ -163,7 +164,11 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 func OperatorRole() []rbac.PolicyRule {
 	// The operator creates a record before a Stack's first run and patches it when its content changes. When the Stack is
 	// deleted, the operator reads the record if an object that the Stack refers to is gone, and then deletes the record.
-	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
+	return []rbac.PolicyRule{
+		allow("", []string{"get", "create", "patch", "delete"}, "secrets"),
+		// A token of the operator's own account, for Google Cloud, becomes the identity that answers the look-ups of plans.
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{OperatorAccount}, Verbs: []string{"create"}},
+	}
 }
 
 // NamespaceRoles returns the rules of the platform account's Role in each of the platform's namespaces, by namespace, for

@@ -87,6 +87,8 @@ type HopArgs struct {
 	// GoogleAccount is the e-mail address of the Google service account that the accounts in Policy.StackAccounts
 	// impersonate by Workload Identity, without a key. That Google account must allow the impersonation. Nil means none.
 	GoogleAccount pulumi.StringInput
+	// GoogleAudience lets Stacks of the embedded operator act as GoogleAccount (package handoff/keyless); nil or empty means none.
+	GoogleAudience pulumi.StringInput
 	// Context is the context that the team's Stacks read. Its Passphrase must live as long as the state in its backend,
 	// which outlives the hop.
 	Context handoff.Tenant

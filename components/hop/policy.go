@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/hop/forms"
 	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/handoff"
 )
@@ -70,10 +71,13 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 	if given == nil {
 		return nil
 	}
-	names, prefixes := forms(given.Types)
+	names, prefixes := forms.Of(given.Types)
 	context := pulumi.Map{"name": pulumi.String(handoff.TenantName), "backendUrl": args.Context.BackendURL}
 	if !inputs.Missing(given.SecretsProvider) {
 		context["secretsProvider"] = given.SecretsProvider
+	}
+	if !inputs.Missing(args.GoogleAccount) && !inputs.Missing(args.GoogleAudience) {
+		context["googleAccount"], context["googleAudience"] = args.GoogleAccount, args.GoogleAudience
 	}
 	spec := pulumi.Map{
 		"team":          pulumi.String(args.Account),
@@ -118,41 +122,6 @@ func (args *HopArgs) PolicySpec() pulumi.Map {
 		spec["unfilled"] = given.Unfilled
 	}
 	return spec
-}
-
-// forms returns every form in which a Program can write the given types: full names, and prefixes of names. Pulumi
-// accepts gcp:sql:User for gcp:sql/user:User, and random:Pet for random:index/pet:Pet.
-func forms(types []string) (names, prefixes []string) {
-	for _, each := range types {
-		if head, isPattern := strings.CutSuffix(each, "*"); isPattern {
-			prefixes = append(prefixes, head)
-			if module := strings.TrimRight(head, ":/"); strings.Contains(module, ":") {
-				prefixes = append(prefixes, module+":", module+"/")
-			}
-			continue
-		}
-		names = append(names, each)
-		parts := strings.Split(each, ":")
-		pkg, name := parts[0], parts[len(parts)-1]
-		module := "index"
-		if len(parts) > 2 {
-			module = strings.TrimSuffix(parts[1], "/"+decapitalised(name))
-		}
-		names = append(names, pkg+":"+module+":"+name, pkg+":"+module+"/"+decapitalised(name)+":"+name)
-		if module == "index" {
-			names = append(names, pkg+":"+name)
-		}
-	}
-	slices.Sort(names)
-	slices.Sort(prefixes)
-	return slices.Compact(names), slices.Compact(prefixes)
-}
-
-func decapitalised(name string) string {
-	if name == "" {
-		return ""
-	}
-	return strings.ToLower(name[:1]) + name[1:]
 }
 
 func (p *Policy) problems(accounts []string) []string {

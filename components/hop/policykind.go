@@ -78,6 +78,8 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
 			"secretsProvider": text("URL of the only key that may encrypt the secrets in that state; missing if the passphrase " +
 				"of the context does."),
+			"googleAccount":  text("E-mail address of the Google account that the team's Stacks act as, without a key; missing for none."),
+			"googleAudience": text("Audience for which Google exchanges tokens of the team's service accounts; missing with googleAccount."),
 		}),
 	})
 	spec.Required = pulumi.ToStringArray([]string{

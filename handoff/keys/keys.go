@@ -2,12 +2,24 @@
 // fills the context, and the operator, which does not link Pulumi's SDK, reads it by these names.
 package keys
 
+// OperatorNamespace contains the operator that runs the teams' Stacks, and OperatorAccount is its account there.
+const (
+	OperatorNamespace = "pulumi-kubernetes-operator"
+	OperatorAccount   = "pulumi-operator"
+)
+
 // TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
 const TenantName = "strata-context"
 
-// PlanName is the name of the Secret in the operator's namespace that holds the Google account with which the operator answers the
-// look-ups of plans, under the keys GoogleCredentials and GoogleProject.
+// PlanName is the name of the Secret in the operator's namespace that names the Google account with which the operator answers the
+// look-ups of plans, under the keys GoogleAccount, GoogleAudience and GoogleProject. It holds no secret.
 const PlanName = "strata-plan"
+
+// Keys of the Secret PlanName, besides GoogleProject.
+const (
+	GoogleAccount  = "GOOGLE_ACCOUNT"
+	GoogleAudience = "GOOGLE_AUDIENCE"
+)
 
 // Keys of the Secret: environment variables of a team's Stacks.
 const (

@@ -16,19 +16,20 @@ var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
 
 // checkOperator checks the requirements of the operator that layer 2 names. With bootstrap, the configuration of layer 1 is known.
 func (p *Platform) checkOperator(f *facts, bootstrap bool) []Finding {
-	if f.platform.Operator != operators.Upstream {
-		if !bootstrap || f.bootstrap.TenantKeys {
-			return nil
-		}
-		return []Finding{{
-			Check: "operator", Found: "the embedded operator runs Stacks in its own pod, and layer 1 creates no keys of the teams' Google accounts",
-			Remedy: "run `" + p.pulumiLine(lifecycle.BootstrapLayer, "config set tenantKeys true") + "`, or `" + p.pulumiLine(lifecycle.PlatformLayer, "config set operator upstream") + "`",
-		}}
+	var findings []Finding
+	if bootstrap && f.bootstrap.TenantKeys {
+		findings = append(findings, Finding{
+			Check: "keys", Note: true, Found: "layer 1 creates keys of the teams' Google accounts, which do not expire, and no operator needs them",
+			Remedy: "if no workload outside of the cluster uses them, run `" + p.pulumiLine(lifecycle.BootstrapLayer, "config rm tenantKeys") + "`",
+		})
 	}
-	findings := []Finding{{
+	if f.platform.Operator != operators.Upstream {
+		return findings
+	}
+	findings = append(findings, Finding{
 		Check: "operator", Note: true, Found: "upstream's operator reads every Secret of the cluster",
 		Remedy: "if this is not acceptable, run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set operator embedded") + "`",
-	}}
+	})
 	if f.platform.WorkspaceImage == "" {
 		findings = append(findings, Finding{
 			Check: "workspaces", Note: true, Found: "no image is set for the pods of Stacks, so each run downloads its plugins into upstream's newest image",

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/internal/backup/content"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
@@ -130,6 +131,7 @@ func (r *run) seedStacks(ctx context.Context, _ *progress.Reporter) (string, err
 		return "", err
 	}
 	contexts, _ := outputs[handoff.OutputTenants].(map[string]any)
+	audience, _ := outputs[handoff.OutputAudience].(string)
 	list, err := r.platform.Tenants()
 	if err != nil {
 		return "", err
@@ -157,7 +159,7 @@ func (r *run) seedStacks(ctx context.Context, _ *progress.Reporter) (string, err
 		}
 		group.Go(func() error {
 			former := r.first.Output(handoff.OutputTenants, team.Name, "passphrase")
-			count, err := r.seedStack(ctx, team, each, former, own, running.GoogleURL)
+			count, err := r.seedStack(ctx, team, each, former, own, audience, running.GoogleURL)
 			created.Add(int64(count))
 			if err != nil && ctx.Err() == nil {
 				// The state of one team must not end the rehearsal of all.
@@ -186,7 +188,9 @@ const stackLimit = 2 * time.Minute
 
 // seedStack runs the resources of a Stack's state as a program. The runs of the team can write the state, so the program has the team's
 // rights in the cluster and in the cloud, and its plugins run no command of the team's choice.
-func (r *run) seedStack(ctx context.Context, team teams.Team, of content.State, former string, own map[string]any, googleURL string) (int, error) {
+func (r *run) seedStack(
+	ctx context.Context, team teams.Team, of content.State, former string, own map[string]any, audience, googleURL string,
+) (int, error) {
 	state, err := r.state(ctx, of.Project, of.Content, former)
 	if err == nil {
 		err = state.CheckForeign("gcp", "kubernetes", "random")
@@ -217,6 +221,10 @@ func (r *run) seedStack(ctx context.Context, team teams.Team, of content.State, 
 			return 0, err
 		}
 	}
+	credentials, err := r.credentials(ctx, team, text("credentials"), keyless.Identity{Account: text("account"), Audience: audience}, work)
+	if err != nil {
+		return 0, err
+	}
 	command, err := r.pulumi()
 	if err != nil {
 		return 0, err
@@ -227,7 +235,7 @@ func (r *run) seedStack(ctx context.Context, team teams.Team, of content.State, 
 	maps.Copy(env, map[string]string{
 		"PULUMI_BACKEND_URL": backend, "PULUMI_CONFIG_PASSPHRASE": text("passphrase"), "PULUMI_HOME": filepath.Join(work, "pulumi"),
 		"HOME": work, "TMPDIR": tmp, "KUBECONFIG": kubeconfig,
-		"GOOGLE_CREDENTIALS": text("credentials"), "GOOGLE_PROJECT": h.Project(), "GOOGLE_REGION": home.Region,
+		"GOOGLE_CREDENTIALS": credentials, "GOOGLE_PROJECT": h.Project(), "GOOGLE_REGION": home.Region,
 	})
 	runner := layers.Runner{Stack: of.Stack, Pulumi: func() (auto.PulumiCommand, error) { return command, nil }, Env: env, WorkDir: func(string) string { return work }}
 	summary, err := runner.Up(ctx, layers.Layer{Name: of.Stack, Project: of.Project, Program: state.Program(&r.words), Config: state.Config("gcp:project", "gcp:region", "gcp:zone")}, nil)

@@ -39,7 +39,7 @@ import (
 )
 
 const (
-	// operatorName is the name of the operator in events and of its Lease.
+	// operatorName is the name of the operator in events, of its Lease and of its account.
 	operatorName = "pulumi-operator"
 
 	// shutdownTimeout bounds how long runs may take to stop gracefully.
@@ -146,7 +146,7 @@ func addDirect(mgr manager.Manager, opts Options, stacks *stackReconciler) error
 		Client: direct, Config: stacks.config, Engine: stacks.engine, Slots: stacks.slots, Claims: stacks.claims,
 		Backends: stacks.backends, Unconfined: stacks.unconfined, Events: opts.EventsAddr, Hide: stacks.engine.Hide,
 		Repositories: repository.New(direct, stacks.engine.Folders),
-		Google:       google.Identity{Client: direct, Namespace: opts.Namespace, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
+		Google:       google.Identity{Client: direct, Namespace: opts.Namespace, Account: operatorName, Endpoint: environ.Variable(stacks.engine.Env, google.EndpointVariable)},
 	})
 	if err != nil || !opts.Catalogue {
 		return err

@@ -23,7 +23,7 @@ func (s *session) checkDrift(ctx context.Context, project string, req engine.Req
 	began := time.Now()
 	req.Project = project
 	checker := drift.Checker{Client: s.client, Config: s.config, Engine: s.engine, Slots: s.slots}
-	result, err := checker.Check(ctx, s.stack, req, func() { s.running(s.key()) })
+	result, err := checker.Check(ctx, s.stack, s.tenant, req, func() { s.running(s.key()) })
 	if errors.Is(err, drift.ErrGaveWay) {
 		return drift.Retry, nil
 	} else if ctx.Err() != nil {

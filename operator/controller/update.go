@@ -38,7 +38,7 @@ func (s *session) run(ctx context.Context, cause string, what schedule.Version, 
 	if err != nil {
 		return 0, err
 	}
-	missing, err := identity.Set(ctx, s.client, s.config, s.stack, &req)
+	missing, err := identity.Set(ctx, s.client, s.config, s.stack, s.tenant, &req)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -58,8 +59,7 @@ type Engine struct {
 	// change it.
 	Cache string
 
-	// shared is the folder in Cache that runs use. shared is nil until Prepare has filled
-	// the folder.
+	// shared is the folder in Cache that runs use. shared is nil until Prepare has filled the folder.
 	shared atomic.Pointer[string]
 
 	crypters settings.Crypters
@@ -97,6 +97,10 @@ func (e *Engine) run(ctx context.Context, req Request, former string) (*Result, 
 	if err != nil {
 		return nil, fmt.Errorf("open folder of run: %w", err)
 	}
+	if req.Google, req.Env, err = req.Google.Use(req.Env, filepath.Join(dir, token.GoogleFile)); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
 	mask := newMask(req)
 	located, hidden, err := e.copyState(ctx, located, root, dir, &req, former)
 	if err != nil {
@@ -129,8 +133,7 @@ func (e *Engine) run(ctx context.Context, req Request, former string) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	keeper := token.Keeper{Root: r.root, Get: r.Token, Mask: r.mask}
-	stop, err := keeper.Keep(ctx)
+	stop, err := token.KeepAll(ctx, token.Keeper{Root: r.root, Mask: r.mask}, r.Token, r.Google)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +182,8 @@ func newMask(req Request) *message.Mask {
 type run struct {
 	Request
 
-	// root is the opened folder dir, and files the opened folder of the project's files in
-	// dir. The engine opens both before it starts a command, so a run cannot redirect the
-	// engine by replacing them with links.
+	// root is the opened folder dir, and files the opened folder of the project's files in dir. The engine opens both before it starts
+	// a command, so a run cannot redirect the engine by replacing them with links.
 	dir   string
 	root  *os.Root
 	files *os.Root
@@ -198,19 +200,16 @@ type run struct {
 	workDir  string
 	revision string
 
-	// network is the network of the run. network is nil if the run shares the network of
-	// this process.
+	// network is the network of the run. network is nil if the run shares the network of this process.
 	network *sandbox.Network
 
-	// shared is the folder with the plugins' schemas. shared is empty if the run
-	// determines them itself.
+	// shared is the folder with the plugins' schemas. shared is empty if the run determines them itself.
 	shared string
 
 	// warnings are the warnings of the [Result] or the [Error].
 	warnings []string
 
-	// recovered says that the engine has resolved the pending operations of an interrupted
-	// run.
+	// recovered says that the engine has resolved the pending operations of an interrupted run.
 	recovered bool
 
 	// adopts says that the run continues from the state of an [Request.Unproven] stack.

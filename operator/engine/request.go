@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/project"
@@ -87,9 +88,8 @@ type Request struct {
 	// and may be older than the cluster.
 	Unproven bool
 
-	// Backend is the address of the state backend. If Backend is empty, PULUMI_BACKEND_URL
-	// in Env counts. Up and Preview create the folder of a file backend if it does not
-	// exist.
+	// Backend is the address of the state backend. If Backend is empty, PULUMI_BACKEND_URL in Env counts. Up and Preview create the
+	// folder of a file backend if it does not exist.
 	Backend string
 
 	// BackendFolder is the folder in which a file backend must lie. If BackendFolder is
@@ -153,6 +153,9 @@ type Request struct {
 	// run's folder, which the field tokenFile in Kubeconfig names. The engine calls Token before the run, and again whenever the duration
 	// has passed. The run's Kubernetes clients reread the file by themselves. The engine masks the tokens like Secrets.
 	Token func(context.Context) (token string, renew time.Duration, err error)
+
+	// Google, if set, is the run's identity in Google Cloud, unless Env has GOOGLE_CREDENTIALS. The engine keeps its token as it keeps Token.
+	Google *keyless.Login
 
 	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
 	// returns an error, the run ends with that error.

@@ -73,16 +73,16 @@ func (c Choice) Guard(
 	return []pulumi.Resource{policy, guard}, err
 }
 
-// CheckIdentities refuses a team whose Google identity the embedded operator cannot give to a run. In a pod of the operator, the
-// metadata server knows no account of a team.
+// CheckIdentities refuses a team whose Google identity the embedded operator cannot give to a run, because an earlier strata has run
+// layer 1. No metadata server answers the operator's runs.
 func (c Choice) CheckIdentities(bootstrap *handoff.Bootstrap) error {
-	if !c.Pod() {
+	if c.Upstream() || bootstrap.Audience != "" {
 		return nil
 	}
 	for _, team := range slices.Sorted(maps.Keys(bootstrap.Tenants)) {
 		if bootstrap.Tenants[team].Credentials == "" {
-			return fmt.Errorf("the embedded operator runs the Stacks of team %s in its own pod, and has no key of the team's Google account: "+
-				"set tenantKeys in the configuration of layer 1 and run that layer, or set operator to upstream here", team)
+			return fmt.Errorf("the Stacks of team %s have no identity in Google Cloud: layer 1 has handed over no audience for tokens of the cluster: "+
+				"run layer 1 with this version of strata", team)
 		}
 	}
 	return nil

@@ -41,12 +41,8 @@ func tryBucket(ts *testscript.TestScript, args []string) error {
 	if !strings.HasPrefix(key, "{") {
 		key = ts.ReadFile(key)
 	}
-	kind := google.ServiceAccount
-	if strings.Contains(key, `"authorized_user"`) {
-		kind = google.AuthorizedUser
-	}
 	ctx := context.Background()
-	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(key), kind, storage.CloudPlatformScope)
+	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(key), kindOf(key), storage.CloudPlatformScope)
 	if err != nil {
 		return err
 	}

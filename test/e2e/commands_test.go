@@ -151,7 +151,8 @@ func clientOf(kubeconfig string) (kubernetes.Interface, error) {
 // endpoint in the file. It writes a denial to gcluster.err.
 func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
-	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(ts.Getenv("GOOGLE_CREDENTIALS")), google.ServiceAccount, container.CloudPlatformScope)
+	given := ts.Getenv("GOOGLE_CREDENTIALS")
+	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(given), kindOf(given), container.CloudPlatformScope)
 	ts.Check(err)
 	service, err := container.NewService(ctx, option.WithTokenSource(credentials.TokenSource), option.WithEndpoint(strings.TrimSuffix(ts.ReadFile(args[0]), "v1/")))
 	ts.Check(err)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -104,19 +103,11 @@ func newCrossing(dir, repository string) (*crossing, error) {
 		home: h, status: status, repository: repository,
 		admin: h.AdminKubeconfig(), web: filepath.Join(h.Kubernetes(), "teams", "web.kubeconfig"),
 	}
-	client, err := clientOf(c.web)
+	configuration, err := teamLogin(dir, "web", filepath.Join(filepath.Dir(repository), "google-token"))
 	if err != nil {
 		return nil, err
 	}
-	raw, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/team-web/secrets/strata-context").DoRaw(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	var given struct{ Data map[string][]byte }
-	if err := json.Unmarshal(raw, &given); err != nil {
-		return nil, err
-	}
-	login, err := google.CredentialsFromJSONWithType(context.Background(), given.Data["GOOGLE_CREDENTIALS"], google.ServiceAccount, iam.CloudPlatformScope)
+	login, err := google.CredentialsFromJSONWithType(context.Background(), []byte(configuration), google.ExternalAccount, iam.CloudPlatformScope)
 	if err != nil {
 		return nil, err
 	}

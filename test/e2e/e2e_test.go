@@ -95,6 +95,7 @@ func params(dir string) testscript.Params {
 			"objects":      objects,
 			"absent":       absent,
 			"account":      account,
+			"login":        login,
 			"accountkey":   accountKey,
 			"keys":         keys,
 			"losecluster":  loseCluster,

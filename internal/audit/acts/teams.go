@@ -45,7 +45,7 @@ var secrets = []group{{why: "a Secret holds the credentials of others", area: au
 	{what: "list the platform's Secrets", method: get, path: "/api/v1/namespaces/platform/secrets", also: readers},
 	{what: "list the operator's Secrets", method: get, path: "/api/v1/namespaces/pulumi-kubernetes-operator/secrets", also: readers},
 	{what: "request a token of the platform account", method: post, path: "/api/v1/namespaces/platform/serviceaccounts/platform/token", body: token, also: fetcher},
-	{what: "request a token of the operator", method: post, path: "/api/v1/namespaces/pulumi-kubernetes-operator/serviceaccounts/pulumi-operator/token", body: token, also: readers},
+	{what: "request a token of the operator", method: post, path: "/api/v1/namespaces/pulumi-kubernetes-operator/serviceaccounts/pulumi-operator/token", body: token, also: operators},
 }}}
 
 // hops are changes of the objects that belong to the hop of a team.

@@ -69,6 +69,8 @@ func documentedAPIs() []documentedAPI {
 		{"sqladmin", "Cloud SQL Admin", "sqladmin.googleapis.com"},
 		{"storage", "Cloud Storage", "storage.googleapis.com"},
 		{"cloudkms", "Cloud Key Management Service", "cloudkms.googleapis.com"},
+		{"sts", "Security Token Service", "sts.googleapis.com"},
+		{"iamcredentials", "Service Account Credentials", "iamcredentials.googleapis.com"},
 		{"openidconnect", "OpenID Connect", "openidconnect.googleapis.com"},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
+	"github.com/strata-platform/strata/internal/local/cloud/federation"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/kms"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
@@ -63,6 +64,7 @@ func New(options Options) (*Server, error) {
 	sql.Register(c, options.Databases)
 	container.Register(c, options.Clusters)
 	kms.Register(c)
+	federation.Register(c)
 	err = errors.Join(c.Audit(options.Dir, options.Audited), storage.Register(c, filepath.Join(options.Dir, "objects")))
 	if err == nil {
 		err = s.openTunnels(options.Dir)

@@ -101,7 +101,7 @@ func (k *workloads) AccessToken(_ context.Context, of metadata.Workload, scopes 
 		if account != nil {
 			unique = account.UniqueId
 		}
-		if token.Value, token.Expires, err = k.core.IssueToken(tx, who, unique, text); err != nil {
+		if token.Value, token.Expires, err = k.core.IssueToken(tx, who, unique, text, 0); err != nil {
 			return err
 		}
 		if len(k.tokens) >= maxTokens {

@@ -35,14 +35,11 @@ func Bootstrap(h home.Home, teamsFile string) (auto.ConfigMap, error) {
 	if h.Operator() != home.UpstreamOperator {
 		config.TenantBackend = "file://" + h.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
 	}
-	// The metadata server answers pods only. The embedded operator runs Stacks as processes of this machine.
-	config.TenantKeys = true
 	made, err := h.Generations()
 	if err != nil {
 		return nil, err
 	}
 	config.PassphraseGenerations = made.Passphrases
-	config.KeyGenerations = append(config.KeyGenerations, made.Keys...)
 	return config.ConfigMap()
 }
 

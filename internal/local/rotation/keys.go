@@ -1,7 +1,6 @@
 package rotation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +11,10 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/iam/v1"
-
-	"github.com/strata-platform/strata/handoff"
-	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// Keys replaces the keys of the teams' Google accounts, and of the account that answers the look-ups of plans. Layer 1 creates the new
-// keys beside the former ones, layer 2 hands them out, and layer 1 deletes the former ones when the Stacks run with the new ones.
+// Keys removes the keys of the teams' Google accounts that an earlier strata created, and proves that the token endpoint refuses them. The
+// configuration of layer 1 has none any more, so `strata up` removes them, too.
 func (r Rotation) Keys(ctx context.Context) (Result, error) {
 	result := Result{Secret: "keys", Rotated: []Rotated{}}
 	release, err := r.begin()
@@ -38,29 +33,6 @@ func (r Rotation) Keys(ctx context.Context) (Result, error) {
 		result.Nothing = "the teams' Google accounts have no keys: their Stacks and pods get tokens of at most an hour"
 		return result, nil
 	}
-	if err := r.generations(func(g *home.Generations) { g.Keys = home.Next(g.Keys) }); err != nil {
-		return result, err
-	}
-	if err := r.up(ctx); err != nil {
-		return result, err
-	}
-	err = r.Show.Run("runs with the former keys", func() (string, error) {
-		waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errRunning)
-		defer cancel()
-		list, err := r.Local.Tenants()
-		for _, team := range list {
-			if err := r.awaitRuns(waiting, team.Namespace()); err != nil {
-				return "", err
-			}
-		}
-		return "ended", err
-	})
-	if err != nil {
-		return result, err
-	}
-	if err := r.generations(func(g *home.Generations) { g.Keys = slices.Clone(g.Keys[:1]) }); err != nil {
-		return result, err
-	}
 	if err := r.up(ctx); err != nil {
 		return result, err
 	}
@@ -76,28 +48,16 @@ func (r Rotation) Keys(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-// ofPlans names the account that answers the look-ups of plans. No team can have this name.
-const ofPlans = "the account of plans"
-
-// formerKeys returns the keys that a rotation replaces, by the name of the team or of the account. A rotation that has created new keys
-// already does not tell that of the account of plans any more.
+// formerKeys returns the keys that exist, by the name of the team.
 func (r Rotation) formerKeys(ctx context.Context) (map[string]string, error) {
-	outputs, err := lifecycle.New(r.Local).LayerOutputs(ctx, lifecycle.BootstrapLayer, true)
-	if err != nil {
-		return nil, err
-	}
-	former, begun := map[string]string{}, false
-	for name, fields := range tenants(outputs) {
-		before := text(fields, "formerCredentials")
-		begun = begun || before != ""
-		if key := cmp.Or(before, text(fields, "credentials")); key != "" {
+	all, err := r.tenants(ctx)
+	former := map[string]string{}
+	for name, fields := range all {
+		if key := text(fields, "credentials"); key != "" {
 			former[name] = key
 		}
 	}
-	if key := text(outputs, handoff.OutputPlans); key != "" && !begun && len(former) > 0 {
-		former[ofPlans] = key
-	}
-	return former, nil
+	return former, err
 }
 
 // refused asks for a token with a key, and returns an error unless the key itself is refused.

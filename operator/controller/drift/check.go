@@ -13,6 +13,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/identity"
 	"github.com/strata-platform/strata/operator/controller/slots"
+	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -45,8 +46,8 @@ type Checker struct {
 }
 
 // Check checks a Stack. The request contains the Stack's place and environment, and begun is called when the check has a slot.
-// The caller releases the slot.
-func (c Checker) Check(ctx context.Context, stack *v1.Stack, req engine.Request, begun func()) (*engine.Result, error) {
+// team reads the policy of the Stack's team. The caller releases the slot.
+func (c Checker) Check(ctx context.Context, stack *v1.Stack, team *tenant.Reader, req engine.Request, begun func()) (*engine.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
 	stoppable, stop := context.WithCancelCause(limited)
@@ -57,7 +58,7 @@ func (c Checker) Check(ctx context.Context, stack *v1.Stack, req engine.Request,
 	}
 	begun()
 	req.Operation = engine.Drift
-	if _, err := identity.Set(ctx, c.Client, c.Config, stack, &req); err != nil {
+	if _, err := identity.Set(ctx, c.Client, c.Config, stack, team, &req); err != nil {
 		return nil, err
 	}
 	go c.stopWhenChanged(stoppable, stack, giveWay)

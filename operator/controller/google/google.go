@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/google"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/handoff/keys"
+	"github.com/strata-platform/strata/operator/controller/identity"
 )
 
 const (
@@ -52,15 +53,20 @@ var noIdentity = map[string]string{"GOOGLE_OAUTH_ACCESS_TOKEN": "none", "GCE_MET
 // aboutGoogle matches the message of a preview that called Google Cloud.
 var aboutGoogle = regexp.MustCompile(`(?i)credential|unauthenticated|unauthorized|invalid authentication|googleapi|oauth|error 40[13]`)
 
-// Identity finds the operator's identity for look-ups: a Secret that layer 2 creates in the operator's namespace.
+// Identity finds the operator's identity for look-ups: a Secret that layer 2 creates in the operator's namespace names a Google
+// account, which the operator's own account may act as without a key.
 type Identity struct {
-	Client client.Reader
+	// Client reads the Secret, and requests tokens of the operator's account.
+	Client client.Client
 
-	// Namespace is the operator's namespace. Empty means that there is no identity.
-	Namespace string
+	// Namespace is the operator's namespace, and Account its account there. An empty Namespace means that there is no identity.
+	Namespace, Account string
 
 	// Endpoint is the address of the Cloud SQL Admin API. Empty means Google's.
 	Endpoint string
+
+	// Transport sends the requests to Google. Nil means [http.DefaultTransport].
+	Transport http.RoundTripper
 }
 
 // Access is what one preview may look up in Google Cloud.
@@ -86,17 +92,21 @@ func (i Identity) Open(ctx context.Context) (*Access, error) {
 	} else if err != nil {
 		return &Access{}, fmt.Errorf("read the Google identity of plans: %w", err)
 	}
-	key, err := google.JWTConfigFromJSON(secret.Data[keys.GoogleCredentials], scope)
+	as := keyless.Identity{Account: string(secret.Data[keys.GoogleAccount]), Audience: string(secret.Data[keys.GoogleAudience])}
 	project := string(secret.Data[keys.GoogleProject])
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: timeout, Transport: i.Transport})
+	source, err := as.Source(ctx, func(ctx context.Context) (string, error) {
+		return identity.Subject(ctx, i.Client, i.Namespace, i.Account, as)
+	}, scope)
 	if err != nil || !names.MatchString(project) {
-		// The reason may quote a part of the key.
-		return &Access{}, fmt.Errorf("the Secret %s/%s contains no key of a Google account and its project: run layer 2 again, which writes it", i.Namespace, keys.PlanName)
+		return &Access{}, fmt.Errorf("the Secret %s/%s does not name a Google account, its audience and its project: run layer 2 again, which writes it",
+			i.Namespace, keys.PlanName)
 	}
 	a := &Access{project: project, endpoint: i.Endpoint}
 	if a.endpoint == "" {
 		a.endpoint = defaultEndpoint
 	}
-	a.client = key.Client(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: timeout}))
+	a.client = oauth2.NewClient(ctx, source)
 	a.client.Timeout = timeout
 	// The token is for one address.
 	a.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -2,19 +2,17 @@ package google_test
 
 import (
 	"bufio"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +22,12 @@ import (
 	"github.com/strata-platform/strata/operator/controller/google"
 )
 
-const tokenCanary = "canary-token"
+const (
+	tokenCanary = "canary-token"
+
+	account  = "strata-plan@acme-dev.iam.gserviceaccount.com"
+	audience = "identitynamespace:acme-dev.svc.id.goog:https://container.googleapis.com/v1/projects/acme-dev/locations/europe-west1/clusters/strata"
+)
 
 // api stands for Google: its token endpoint and its Cloud SQL Admin API.
 type api struct {
@@ -39,12 +42,22 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 	a := &api{}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/token" {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"access_token": "`+tokenCanary+`", "token_type": "Bearer", "expires_in": 3600}`)
+		body, _ := io.ReadAll(r.Body)
+		switch r.Host + r.URL.Path {
+		case "sts.googleapis.com/v1/token":
+			form, err := url.ParseQuery(string(body))
+			if err != nil || form.Get("audience") != audience || form.Get("subject_token") == "" {
+				t.Errorf("the exchange is %s: %v", body, err)
+			}
+			_, _ = io.WriteString(w, `{"access_token": "canary-federated", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token", "token_type": "Bearer", "expires_in": 3600}`)
+			return
+		case "iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/" + account + ":generateAccessToken":
+			if got := r.Header.Get("Authorization"); got != "Bearer canary-federated" || strings.Contains(string(body), "cloud-platform") {
+				t.Errorf("the impersonation is by %q: %s", got, body)
+			}
+			_, _ = fmt.Fprintf(w, `{"accessToken": %q, "expireTime": %q}`, tokenCanary, time.Now().Add(time.Hour).Format(time.RFC3339))
 			return
 		}
-		body, _ := io.ReadAll(r.Body)
 		a.mu.Lock()
 		a.seen = append(a.seen, fmt.Sprintf("%s %s %s %s%s", r.Method, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("X-Data")+r.Header.Get("X-HTTP-Method-Override"), body))
 		a.mu.Unlock()
@@ -58,25 +71,25 @@ func newAPI(t *testing.T) *api {
 	return a
 }
 
-// open returns the access of a preview with a key for this API.
+// RoundTrip implements http.RoundTripper: it sends every request to this API, whatever its host.
+func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
+	to := r.Clone(r.Context())
+	to.Host, to.URL.Scheme, to.URL.Host = r.URL.Host, "http", strings.TrimPrefix(a.URL, "http://")
+	return http.DefaultTransport.RoundTrip(to)
+}
+
+// open returns the access of a preview with an identity for this API.
 func (a *api) open(t *testing.T, objects ...client.Object) (*google.Access, error) {
 	t.Helper()
 	if objects == nil {
-		private, err := rsa.GenerateKey(rand.Reader, 2048)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := json.Marshal(map[string]string{
-			"type": "service_account", "client_email": "strata-plan@acme-dev.iam.gserviceaccount.com", "token_uri": a.URL + "/token",
-			"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = []client.Object{secret(map[string][]byte{"GOOGLE_CREDENTIALS": key, "GOOGLE_PROJECT": []byte("acme-dev")})}
+		objects = []client.Object{secret(map[string][]byte{
+			"GOOGLE_ACCOUNT": []byte(account), "GOOGLE_AUDIENCE": []byte(audience), "GOOGLE_PROJECT": []byte("acme-dev"),
+		})}
 	}
+	operator := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: "pulumi-operator"}}
 	return google.Identity{
-		Client: fake.NewClientBuilder().WithObjects(objects...).Build(), Namespace: "operator", Endpoint: a.URL + "/sql/v1beta4/",
+		Client:    fake.NewClientBuilder().WithObjects(append(slices.Clone(objects), operator)...).Build(),
+		Namespace: "operator", Account: "pulumi-operator", Endpoint: a.URL + "/sql/v1beta4/", Transport: a,
 	}.Open(t.Context())
 }
 
@@ -209,9 +222,12 @@ func TestARunGetsNoCredentials(t *testing.T) {
 	}{
 		"with an identity":    {nil, false, "acme-dev", true, "and nothing else in Google Cloud"},
 		"without an identity": {[]client.Object{}, false, "", false, "a plan has no Google identity"},
-		"with a damaged key": {
+		"with a key of an earlier version": {
 			[]client.Object{secret(map[string][]byte{"GOOGLE_CREDENTIALS": []byte("canary"), "GOOGLE_PROJECT": []byte("acme-dev")})}, true, "", false, "no Google identity",
 		},
+		"with another provider": {[]client.Object{secret(map[string][]byte{
+			"GOOGLE_ACCOUNT": []byte(account), "GOOGLE_AUDIENCE": []byte("https://canary.example.com"), "GOOGLE_PROJECT": []byte("acme-dev"),
+		})}, true, "", false, "no Google identity"},
 	} {
 		access, err := newAPI(t).open(t, c.objects...)
 		if (err != nil) != c.fails || err != nil && strings.Contains(err.Error(), "canary") {

@@ -88,7 +88,7 @@ func (tm *team) up(t *testing.T, e *engine.Engine, direct client.Client) {
 		Backend: "file://" + folder, BackendFolder: folder, Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": passphraseCanary},
 		SecretConfig: map[string]string{"token": secretCanary},
 	}
-	if _, err := identity.Set(t.Context(), direct, tm.operator, s, &req); err != nil {
+	if _, err := identity.Set(t.Context(), direct, tm.operator, s, nil, &req); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Run(t.Context(), req); err != nil {
@@ -128,7 +128,7 @@ func TestACommitThatNobodyHasReviewedFindsNothing(t *testing.T) {
 		}
 	}()
 	before := tm.versions(t)
-	tm.start(t, e, withIdentity(t, "http://"+listener.Addr().String()))
+	tm.start(t, e, withIdentity("http://"+listener.Addr().String()))
 	value := func(text string) string {
 		return strings.ReplaceAll(strings.Replace(shopProgram, "data: {value: one}", "data: "+text, 1), "NAMESPACE", tm.namespace)
 	}

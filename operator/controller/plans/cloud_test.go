@@ -2,11 +2,6 @@ package plans_test
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -20,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/plans"
 	"github.com/strata-platform/strata/operator/engine"
@@ -27,23 +23,14 @@ import (
 	"github.com/strata-platform/strata/test/long"
 )
 
-// withIdentity gives the operator a Google identity, whose calls go to an address.
-func withIdentity(t *testing.T, address string) func(*plans.Options) {
-	t.Helper()
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": "canary-email", "private_key_id": "canary-id", "token_uri": address + "/token",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+// withIdentity gives the operator a Google identity, whose look-ups go to an address.
+func withIdentity(address string) func(*plans.Options) {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: "strata-plan"},
-		Data:       map[string][]byte{"GOOGLE_CREDENTIALS": key, "GOOGLE_PROJECT": []byte("acme")},
+		Data: map[string][]byte{
+			"GOOGLE_ACCOUNT": []byte("canary-email@acme.iam.gserviceaccount.com"), "GOOGLE_PROJECT": []byte("acme"),
+			"GOOGLE_AUDIENCE": []byte(keyless.Audience("acme.svc.id.goog", "projects/acme/locations/europe-west1/clusters/strata")),
+		},
 	}
 	return func(opts *plans.Options) {
 		opts.Google = google.Identity{Client: fake.NewClientBuilder().WithObjects(secret).Build(), Namespace: "operator", Endpoint: address + "/"}
@@ -55,7 +42,7 @@ func TestAPreviewLooksUpByTheOperatorOnly(t *testing.T) {
 	long.Test(t)
 	tm := newTeam(t, newCluster(t), "looks")
 	r := &runner{}
-	tm.start(t, r, withIdentity(t, "http://127.0.0.1:1"))
+	tm.start(t, r, withIdentity("http://127.0.0.1:1"))
 	tm.plan(t, "first", plan.Spec{Manifests: manifests(program("shop", "1"), stack("shop", `, envRefs: {GOOGLE_SQL_CUSTOM_ENDPOINT: {type: Literal, literal: {value: "http://evil/"}},
   GOOGLE_CREDENTIALS: {type: Literal, literal: {value: canary}}, GOOGLE_PROJECT: {type: Literal, literal: {value: evil}}}`))})
 	if got := tm.complete(t, "first"); got.Status.Phase != plan.Ready {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/handoff/keyless"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/engine"
@@ -38,6 +39,9 @@ type Policy struct {
 	// Accounts lists the service accounts that Flux applies the team's repository under.
 	Accounts []string `json:"accounts"`
 
+	// StackAccounts lists the service accounts that the team's Stacks may run as.
+	StackAccounts []string `json:"stackAccounts"`
+
 	// RunTimeout is the time limit of a run, as a Go duration. If RunTimeout is empty, the operator's limit applies.
 	RunTimeout string `json:"runTimeout"`
 
@@ -52,11 +56,22 @@ type Policy struct {
 	Notify string `json:"notify"`
 
 	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks, and the only secrets provider
-	// of their states; an empty SecretsProvider means the passphrase of the Secret.
+	// of their states; an empty SecretsProvider means the passphrase of the Secret. GoogleAccount is the Google account of the team, and
+	// GoogleAudience the audience for the exchange of its tokens; empty means no account without a key.
 	Context struct {
 		Name            string `json:"name"`
 		SecretsProvider string `json:"secretsProvider"`
+		GoogleAccount   string `json:"googleAccount"`
+		GoogleAudience  string `json:"googleAudience"`
 	} `json:"context"`
+}
+
+// Google returns the Google account that the team's Stacks act as without a key, or nil if there is none. It may be called on nil.
+func (p *Policy) Google() *keyless.Identity {
+	if p == nil || p.Context.GoogleAudience == "" {
+		return nil
+	}
+	return &keyless.Identity{Account: p.Context.GoogleAccount, Audience: p.Context.GoogleAudience}
 }
 
 // Name is the name of the one TenantPolicy of a namespace.

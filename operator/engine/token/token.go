@@ -8,13 +8,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 const (
-	// File is the name of the token's file in the run's folder. The kubeconfig refers to it.
+	// File is the name of the file with the run's Kubernetes token in the run's folder. The kubeconfig refers to it.
 	File = "token"
+
+	// GoogleFile is the name of the file with the token that becomes the run's Google identity, in the run's folder.
+	GoogleFile = "google-token"
 
 	// retryAfter is the time until the retry of a failed renewal, and the minimum between
 	// two renewals. Without the minimum, a caller that returns an expired token would be
@@ -22,16 +26,38 @@ const (
 	retryAfter = 10 * time.Second
 )
 
-// Keeper writes and renews the token of one run.
+// Keeper writes and renews one token of one run.
 type Keeper struct {
 	// Root is the opened folder of the run.
 	Root *os.Root
+
+	// File is the name of the token's file in Root.
+	File string
 
 	// Get returns a token and the duration after which to renew it.
 	Get func(context.Context) (token string, renew time.Duration, err error)
 
 	// Mask hides the tokens in what the run prints.
 	Mask *message.Mask
+}
+
+// KeepAll writes both tokens of a run, and renews them until the caller calls stop. cluster returns the Kubernetes token. login has the one
+// for Google Cloud; nil means none. k has the folder and the mask.
+func KeepAll(
+	ctx context.Context, k Keeper, cluster func(context.Context) (string, time.Duration, error), login *keyless.Login,
+) (stop func(), err error) {
+	k.File, k.Get = File, cluster
+	stopCluster, err := k.Keep(ctx)
+	if err != nil || login == nil {
+		return stopCluster, err
+	}
+	cloud := Keeper{Root: k.Root, File: GoogleFile, Get: login.Token, Mask: k.Mask}
+	stopCloud, err := cloud.Keep(ctx)
+	if err != nil {
+		stopCluster()
+		return nil, err
+	}
+	return func() { stopCloud(); stopCluster() }, nil
 }
 
 // Keep writes the token and renews it until the caller calls stop. Without Get, Keep does nothing.
@@ -68,7 +94,7 @@ func (k *Keeper) write(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	k.Mask.Add(token)
-	if err := untrusted.Write(k.Root, File, []byte(token)); err != nil {
+	if err := untrusted.Write(k.Root, k.File, []byte(token)); err != nil {
 		return 0, fmt.Errorf("write the run's token: %w", err)
 	}
 	return renew, nil

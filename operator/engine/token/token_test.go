@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/operator/engine/message"
 )
 
@@ -22,7 +23,7 @@ func keeperOf(t *testing.T, get func(context.Context) (string, time.Duration, er
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return &Keeper{Root: root, Get: get, Mask: message.NewMask()}, dir
+	return &Keeper{Root: root, File: File, Get: get, Mask: message.NewMask()}, dir
 }
 
 func TestTokenIsRenewedAndHidden(t *testing.T) {
@@ -49,6 +50,30 @@ func TestTokenIsRenewedAndHidden(t *testing.T) {
 			t.Errorf("masked %q, want both hidden", got)
 		}
 	})
+}
+
+func TestBothTokensAreWrittenAndHidden(t *testing.T) {
+	k, dir := keeperOf(t, nil)
+	get := func(value string, fails error) func(context.Context) (string, time.Duration, error) {
+		return func(context.Context) (string, time.Duration, error) { return value, time.Hour, fails }
+	}
+	stop, err := KeepAll(t.Context(), *k, get("canary-cluster", nil), &keyless.Login{Token: get("canary-cloud", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	for name, want := range map[string]string{File: "canary-cluster", GoogleFile: "canary-cloud"} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || string(content) != want {
+			t.Errorf("%s is %q, %v", name, content, err)
+		}
+	}
+	if got := k.Mask.Apply("canary-cluster canary-cloud"); got != "[secret] [secret]" {
+		t.Errorf("the run prints %q", got)
+	}
+	if _, err := KeepAll(t.Context(), *k, get("canary-cluster", nil), &keyless.Login{Token: get("", errors.New("no such account"))}); err == nil {
+		t.Error("a run without its token begins")
+	}
 }
 
 func TestExpiredTokenIsNotRequestedInALoop(t *testing.T) {

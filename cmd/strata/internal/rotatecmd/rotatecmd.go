@@ -77,19 +77,20 @@ one team cannot move within five minutes, this team keeps both passphrases, and 
 func keys(o cli.Options) *cobra.Command {
 	return command(o, &cobra.Command{
 		Use:   "keys",
-		Short: "Replace the keys of the teams' Google accounts",
-		Long: `Replace the keys of the teams' Google accounts, and of the account that answers the look-ups of plans:
+		Short: "Remove the keys of the teams' Google accounts",
+		Long: `Remove the keys of the teams' Google accounts, which an earlier strata created. Stacks and pods get tokens of at most an hour
+instead:
 
-  1. layer 1 creates new keys, and layer 2 hands them out
+  1. layer 1 deletes the keys, and the operator gives the Stacks tokens
   2. wait until the Stacks have run with them
-  3. layer 1 deletes the former keys
-  4. ask the token endpoint for tokens with the former keys
+  3. ask the token endpoint for tokens with the former keys
 
-A pod that has read a key from Secret strata-context at its start keeps the former key: restart it between the steps, or use
-Workload Identity. If there are no keys, the command says so, and changes nothing.`,
+A pod that has read a key from Secret strata-context cannot log in any more: use Workload Identity. If there are no keys, the
+command says so, and changes nothing.`,
 		Example: `  strata rotate keys`,
 		Args:    o.Arguments(positional.None),
-	}, errors.New("target gke: set the generations of the keys yourself: `pulumi config set keyGenerations '[1,0]' --cwd bootstrap`, `strata up --target gke`, "+
+	}, errors.New("target gke: there are keys with the setting tenantKeys only: remove it with `pulumi config rm tenantKeys --cwd bootstrap`, and run `strata up --target gke`. "+
+		"If a workload outside of the cluster needs its key, set the generations of the keys: `pulumi config set keyGenerations '[1,0]' --cwd bootstrap`, `strata up --target gke`, "+
 		"then `pulumi config set keyGenerations '[1]' --cwd bootstrap` and `strata layer up bootstrap --target gke`"),
 		func(ctx context.Context, r rotation.Rotation, _ []string) (rotation.Result, error) {
 			return r.Keys(ctx)

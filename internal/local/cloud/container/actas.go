@@ -51,3 +51,13 @@ func ClusterOf(tx *bbolt.Tx, project string) (*container.Cluster, error) {
 	}
 	return all[0].Cluster, nil
 }
+
+// ControlPlane returns the cluster at a location of a project, and the access to its API server; nil if there is no such
+// cluster.
+func ControlPlane(tx *bbolt.Tx, project, location, name string) (*container.Cluster, Access, error) {
+	found, err := store.Get[cluster](tx, clusters, clusterKey(project, location, name))
+	if err != nil || found == nil {
+		return nil, Access{}, err
+	}
+	return found.Cluster, found.Access, nil
+}

@@ -60,10 +60,12 @@ func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
 		return nil, api.NotFound("%s is not an API of the emulated Google Cloud.", r.URL.Path)
 	}
 	made := &api.Call{Request: r, Vars: found.Vars}
-	var err error
-	// Before the check of the route, so that a caller without a login learns nothing about the emulated calls.
-	if made.Who, err = c.Authenticate(r, svc); err != nil {
-		return nil, err
+	if !svc.Anonymous {
+		var err error
+		// Before the check of the route, so that a caller without a login learns nothing about the emulated calls.
+		if made.Who, err = c.Authenticate(r, svc); err != nil {
+			return nil, err
+		}
 	}
 	if found.Route == nil {
 		return nil, api.NotFound("%s %s is not emulated by the emulated Google Cloud (%s).", r.Method, r.URL.Path, svc.Name)

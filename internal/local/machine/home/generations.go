@@ -8,11 +8,10 @@ import (
 	"os"
 )
 
-// Generations are the generations of the secrets that layer 1 creates, as in its settings PassphraseGenerations and KeyGenerations.
-// The zero value means the first generation of each.
+// Generations are the generations of the secrets that layer 1 creates, as in its setting PassphraseGenerations. The zero value
+// means the first generation of each.
 type Generations struct {
 	Passphrases map[string][]int `json:"passphrases,omitempty"`
-	Keys        []int            `json:"keys,omitempty"`
 }
 
 // GenerationsFile is the secret with the generations. It is among the credentials because backups contain these: with other generations, layer 1 would create other

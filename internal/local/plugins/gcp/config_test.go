@@ -40,7 +40,7 @@ func TestConfigure(t *testing.T) {
 		"rejects credentials that are not JSON, without showing them": {
 			config: props("credentials", "{secret"), want: "credentials of the provider's credentials are not JSON",
 		},
-		"rejects other types of credentials": {config: props("credentials", `{"type":"external_account"}`), want: `of type "external_account"`},
+		"rejects other types of credentials": {config: props("credentials", `{"type":"impersonated_service_account"}`), want: `of type "impersonated_service_account"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range tc.env {

@@ -19,6 +19,8 @@ type Service struct {
 	Project func(*bbolt.Tx, *Call) (string, error)
 	// Denied returns this API's error for a missing permission.
 	Denied func(who Principal, permission string, on Resource) *Error
+	// Anonymous is true if the calls of the service carry no access token.
+	Anonymous bool
 	// AlwaysEnabled is true if projects cannot disable the service.
 	AlwaysEnabled bool
 	// HostPath converts a path on the service's own host to the emulator's path, which begins with the prefix. If it is

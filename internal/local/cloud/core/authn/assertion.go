@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// clockSkew is the time by which the clock of the signer may be ahead of the emulator's clock.
-const clockSkew = 5 * time.Minute
+// ClockSkew is the time by which the clock of a token's signer may be ahead of the emulator's clock.
+const ClockSkew = 5 * time.Minute
 
 // assertion is a JSON Web Token signed with a service account key.
 type assertion struct {
@@ -74,7 +74,7 @@ func (a *Authenticator) verifyAssertion(tx *bbolt.Tx, token string) (*assertion,
 	}
 	issued, expires := time.Unix(int64(claims.Iat), 0), time.Unix(int64(claims.Exp), 0)
 	now := a.now()
-	if !now.Before(expires) || issued.After(now.Add(clockSkew)) || expires.Sub(issued) > tokenLifetime+clockSkew {
+	if !now.Before(expires) || issued.After(now.Add(ClockSkew)) || expires.Sub(issued) > tokenLifetime+ClockSkew {
 		return nil, errAssertion("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. " +
 			"Check your iat and exp values in the JWT claim.")
 	}

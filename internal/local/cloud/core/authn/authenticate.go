@@ -30,8 +30,11 @@ func New(st *store.Store, baseURL string, now func() time.Time) *Authenticator {
 	return &Authenticator{store: st, baseURL: baseURL, now: now}
 }
 
-// tokenLifetime is the time for which an access token is valid.
-const tokenLifetime = time.Hour
+// MaxLifetime is the longest time for which an access token is valid.
+const MaxLifetime = time.Hour
+
+// tokenLifetime is the lifetime of a token whose request names none.
+const tokenLifetime = MaxLifetime
 
 // accessToken is the record of an access token that the emulator issued. The store keeps the hash of the token, not
 // the token.
@@ -49,8 +52,8 @@ type accessToken struct {
 	Account string `json:"account,omitempty"`
 }
 
-// issueToken creates an access token. At most once a minute it also removes the expired ones.
-func (a *Authenticator) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
+// issueToken creates an access token with a lifetime. At most once a minute it also removes the expired ones.
+func (a *Authenticator) issueToken(tx *bbolt.Tx, record accessToken, lifetime time.Duration) (string, error) {
 	now := a.now()
 	if now.Sub(a.pruned).Abs() > time.Minute {
 		a.pruned = now
@@ -59,7 +62,7 @@ func (a *Authenticator) issueToken(tx *bbolt.Tx, record accessToken) (string, er
 		}
 	}
 	token := "ya29.emulated-" + api.RandomText(32)
-	record.Expires = now.Add(tokenLifetime)
+	record.Expires = now.Add(lifetime)
 	return token, store.Put(tx, Tokens, api.Hash(token), record)
 }
 

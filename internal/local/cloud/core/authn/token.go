@@ -15,26 +15,42 @@ import (
 // TokenPath is the path of the OAuth token endpoint.
 const TokenPath = "/token"
 
-// oauthError is an error of the token endpoint, which has its own form.
-type oauthError struct {
-	code        int
+// OAuthError is an error of a token endpoint, in the form of RFC 6749.
+type OAuthError struct {
+	// Code is the HTTP status.
+	Code        int    `json:"-"`
 	Reason      string `json:"error"`
 	Description string `json:"error_description"`
 }
 
-func (e *oauthError) Error() string { return e.Reason + ": " + e.Description }
+// Error implements error.
+func (e *OAuthError) Error() string { return e.Reason + ": " + e.Description }
+
+// WriteOAuthError writes err as the response of a token endpoint.
+func WriteOAuthError(w http.ResponseWriter, err error) {
+	var refusal *OAuthError
+	var fault errAssertion
+	switch {
+	case errors.As(err, &refusal):
+		api.WriteJSON(w, refusal.Code, refusal)
+	case errors.As(err, &fault):
+		api.WriteJSON(w, http.StatusBadRequest, &OAuthError{Reason: "invalid_grant", Description: fault.Error()})
+	default:
+		api.WriteJSON(w, http.StatusInternalServerError, &OAuthError{Reason: "internal_failure", Description: err.Error()})
+	}
+}
 
 // ServeToken is the OAuth token endpoint. It exchanges a refresh token or a service account's assertion for an access
 // token.
 func (a *Authenticator) ServeToken(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		api.WriteJSON(w, http.StatusMethodNotAllowed, &oauthError{Reason: "invalid_request", Description: "Use POST."})
+		api.WriteJSON(w, http.StatusMethodNotAllowed, &OAuthError{Reason: "invalid_request", Description: "Use POST."})
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
 	if err := r.ParseForm(); err != nil {
-		api.WriteJSON(w, http.StatusBadRequest, &oauthError{Reason: "invalid_request", Description: "The form could not be read."})
+		api.WriteJSON(w, http.StatusBadRequest, &OAuthError{Reason: "invalid_request", Description: "The form could not be read."})
 		return
 	}
 	var token string
@@ -43,26 +59,19 @@ func (a *Authenticator) ServeToken(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		token, err = a.issueToken(tx, record)
+		token, err = a.issueToken(tx, record, tokenLifetime)
 		return err
 	})
-	var refusal *oauthError
-	var fault errAssertion
-	switch {
-	case errors.As(err, &refusal):
-		api.WriteJSON(w, refusal.code, refusal)
-	case errors.As(err, &fault):
-		api.WriteJSON(w, http.StatusBadRequest, &oauthError{Reason: "invalid_grant", Description: fault.Error()})
-	case err != nil:
-		api.WriteJSON(w, http.StatusInternalServerError, &oauthError{Reason: "internal_failure", Description: err.Error()})
-	default:
-		w.Header().Set("Cache-Control", "no-store")
-		api.WriteJSON(w, http.StatusOK, map[string]any{
-			"access_token": token,
-			"expires_in":   int(tokenLifetime.Seconds()) - 1,
-			"token_type":   "Bearer",
-		})
+	if err != nil {
+		WriteOAuthError(w, err)
+		return
 	}
+	w.Header().Set("Cache-Control", "no-store")
+	api.WriteJSON(w, http.StatusOK, map[string]any{
+		"access_token": token,
+		"expires_in":   int(tokenLifetime.Seconds()) - 1,
+		"token_type":   "Bearer",
+	})
 }
 
 // grant returns the record of the access token that the token endpoint issues for a request.
@@ -77,20 +86,20 @@ func (a *Authenticator) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error
 			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + a.TokenURI())
 		}
 		if signed.subject != "" {
-			return accessToken{}, &oauthError{
-				code: http.StatusUnauthorized, Reason: "unauthorized_client",
+			return accessToken{}, &OAuthError{
+				Code: http.StatusUnauthorized, Reason: "unauthorized_client",
 				Description: "Client is unauthorized to retrieve access tokens using this method, or client not authorized for any of the scopes requested.",
 			}
 		}
 		if signed.scopes == "" {
-			return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_scope", Description: "Empty or missing scope not allowed."}
+			return accessToken{}, &OAuthError{Code: http.StatusBadRequest, Reason: "invalid_scope", Description: "Empty or missing scope not allowed."}
 		}
 		return accessToken{Member: "serviceAccount:" + signed.email, Email: signed.email, Key: signed.key, Scopes: signed.scopes}, nil
 	case "refresh_token":
 		return grantRefresh(tx, r)
 	}
-	return accessToken{}, &oauthError{
-		code: http.StatusBadRequest, Reason: "unsupported_grant_type", Description: "Invalid grant_type: " + r.PostForm.Get("grant_type"),
+	return accessToken{}, &OAuthError{
+		Code: http.StatusBadRequest, Reason: "unsupported_grant_type", Description: "Invalid grant_type: " + r.PostForm.Get("grant_type"),
 	}
 }
 
@@ -104,13 +113,13 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 		return accessToken{}, err
 	}
 	if known == nil {
-		return accessToken{}, &oauthError{code: http.StatusUnauthorized, Reason: "invalid_client", Description: "The OAuth client was not found."}
+		return accessToken{}, &OAuthError{Code: http.StatusUnauthorized, Reason: "invalid_client", Description: "The OAuth client was not found."}
 	}
 	if !equal(secret, known.ClientSecret) {
-		return accessToken{}, &oauthError{code: http.StatusUnauthorized, Reason: "invalid_client", Description: "Unauthorized"}
+		return accessToken{}, &OAuthError{Code: http.StatusUnauthorized, Reason: "invalid_client", Description: "Unauthorized"}
 	}
 	if !equal(r.PostForm.Get("refresh_token"), known.RefreshToken) {
-		return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_grant", Description: "Token has been expired or revoked."}
+		return accessToken{}, &OAuthError{Code: http.StatusBadRequest, Reason: "invalid_grant", Description: "Token has been expired or revoked."}
 	}
 	scopes := r.PostForm.Get("scope")
 	api.SetDefault(&scopes, cloudPlatform)

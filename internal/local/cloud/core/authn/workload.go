@@ -33,10 +33,16 @@ func (w Workload) Principal() (who api.Principal, ok bool) {
 func PoolMember(pool string) string { return "serviceAccount:" + pool + "[" }
 
 // IssueToken creates an access token of a principal without a key: of a workload, or of the service account with a
-// unique ID. Disabling or deleting the account invalidates the token.
-func (a *Authenticator) IssueToken(tx *bbolt.Tx, who api.Principal, account, scopes string) (token string, expires time.Time, err error) {
-	token, err = a.issueToken(tx, accessToken{Member: who.Member, Email: who.Email, Account: account, Scopes: scopes})
-	return token, a.now().Add(tokenLifetime), err
+// unique ID. Disabling or deleting the account invalidates the token. A lifetime of zero, or above MaxLifetime, means
+// MaxLifetime.
+func (a *Authenticator) IssueToken(
+	tx *bbolt.Tx, who api.Principal, account, scopes string, lifetime time.Duration,
+) (token string, expires time.Time, err error) {
+	if lifetime <= 0 || lifetime > MaxLifetime {
+		lifetime = MaxLifetime
+	}
+	token, err = a.issueToken(tx, accessToken{Member: who.Member, Email: who.Email, Account: account, Scopes: scopes}, lifetime)
+	return token, a.now().Add(lifetime), err
 }
 
 // Usable reports whether an access token is still valid.

@@ -95,10 +95,7 @@ func (p *Provider) Configure(_ context.Context, config property.Map) error {
 	if err != nil {
 		return err
 	}
-	transport := &guardedTransport{
-		hosts: hosts, quotaProject: s.quotaProject(), reason: s.RequestReason,
-		next: &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16},
-	}
+	transport := newTransport(hosts, s.quotaProject(), s.RequestReason)
 	source, err := s.tokenSource(transport)
 	if err != nil {
 		return err
@@ -191,8 +188,8 @@ func contents(value, what string) (string, error) {
 	return string(content), nil
 }
 
-// credentials returns a source of tokens for a key in JSON or for the path of a key. from names the origin of the key
-// in errors. The errors contain no part of the key.
+// credentials returns a source of tokens for credentials in JSON or for their path. from names their origin in errors. The
+// errors contain no part of them.
 func credentials(value, from string, scopes []string, transport http.RoundTripper) (oauth2.TokenSource, error) {
 	content, err := contents(value, "the credentials that "+from+" names")
 	if err != nil {
@@ -207,8 +204,8 @@ func credentials(value, from string, scopes []string, transport http.RoundTrippe
 	if err := json.Unmarshal([]byte(content), &kind); err != nil {
 		return nil, fmt.Errorf("credentials of %s are not JSON", from)
 	}
-	if kind.Type != google.ServiceAccount && kind.Type != google.AuthorizedUser {
-		return nil, fmt.Errorf("credentials of %s are of type %q: use a service_account key or an authorized_user", from, kind.Type)
+	if !slices.Contains([]google.CredentialsType{google.ServiceAccount, google.AuthorizedUser, google.ExternalAccount}, kind.Type) {
+		return nil, fmt.Errorf("credentials of %s are of type %q: use an external_account, an authorized_user or a service_account key", from, kind.Type)
 	}
 	if len(scopes) == 0 {
 		scopes = []string{cloudScope, emailScope}
