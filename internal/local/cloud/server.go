@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/core/auditlog"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 	"github.com/strata-platform/strata/internal/local/cloud/federation"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/kms"
@@ -99,11 +100,18 @@ func (s *Server) Close() error {
 	return errors.Join(s.tunnels.stop(), s.core.Close())
 }
 
-// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns the user's
-// credentials file, of type authorized_user. A repeated call returns the same credentials.
+// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns a new login of the user, as
+// [Server.Login] does.
 func (s *Server) EnsureProject(id, owner string) ([]byte, error) {
 	return s.core.EnsureProject(id, owner)
 }
+
+// LoginLifetime is the time for which a login is valid.
+const LoginLifetime = authn.LoginLifetime
+
+// Login returns a new login of the user of an e-mail address: a credentials file, of type authorized_user, whose calls use the
+// quota of the project. It is valid for [LoginLifetime]; earlier logins of the user stay valid until they expire.
+func (s *Server) Login(project, email string) ([]byte, error) { return s.core.Login(project, email) }
 
 // ServeHTTP handles one call by REST or gRPC, or opens a tunnel.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

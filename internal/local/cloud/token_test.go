@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud"
 )
 
 // login exchanges a key file for an access token.
@@ -166,12 +170,77 @@ func TestTokenSurvivesRestart(t *testing.T) {
 	}
 	before := c.engineer
 	c.restart(false)
-	if !bytes.Equal(before, c.engineer) {
-		t.Error("the engineer's credential changed with the restart")
+	if _, err := refresh(t, before); err != nil {
+		t.Errorf("the engineer's login ended with the restart: %v", err)
 	}
 	if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
 		t.Errorf("the emulator rejects the token after the restart: %d %s", status, body)
 	}
+}
+
+func TestALoginOfAUserEndsAfterAnHour(t *testing.T) {
+	c := newEmulator(t, false)
+	now := time.Now()
+	c.SetClock(func() time.Time { return now })
+	first, err := c.Login(projectID, engineer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(cloud.LoginLifetime - time.Minute)
+	second, err := c.Login(projectID, engineer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string][]byte{"the first": first, "the second": second} {
+		if _, err := refresh(t, file); err != nil {
+			t.Errorf("%s login, before it expires: %v", name, err)
+		}
+	}
+	now = now.Add(time.Minute)
+	if _, err := refresh(t, first); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+		t.Errorf("the first login, after an hour: %v", err)
+	}
+	token, err := refresh(t, second)
+	if err != nil {
+		t.Fatalf("the second login, after a minute: %v", err)
+	}
+	if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
+		t.Errorf("the emulator rejects the token of the second login: %d %s", status, body)
+	}
+	// The next login removes what has expired, and no file has the secrets.
+	if _, err := c.Login(projectID, engineer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := refresh(t, first); err == nil || !strings.Contains(err.Error(), "invalid_client") {
+		t.Errorf("the first login, after the next: %v", err)
+	}
+	store, err := os.ReadFile(filepath.Join(c.dir, "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]string
+	if err := json.Unmarshal(second, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"client_secret", "refresh_token"} {
+		if bytes.Contains(store, []byte(fields[name])) {
+			t.Errorf("the records contain the %s of a login", name)
+		}
+	}
+}
+
+// refresh returns an access token for the credentials file of a user.
+func refresh(t *testing.T, file []byte) (string, error) {
+	t.Helper()
+	credentials, err := google.CredentialsFromJSONWithType(t.Context(), file, google.AuthorizedUser, cloudPlatform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := credentials.TokenSource.Token()
+	if err != nil {
+		return "", err
+	}
+	return token.AccessToken, nil
 }
 
 func TestTokenEndpointRejectsInvalidRequests(t *testing.T) {
@@ -183,7 +252,7 @@ func TestTokenEndpointRejectsInvalidRequests(t *testing.T) {
 	if err := json.Unmarshal(c.engineer, &fields); err != nil {
 		t.Fatal(err)
 	}
-	refresh := func(change map[string]string) url.Values {
+	form := func(change map[string]string) url.Values {
 		form := url.Values{"grant_type": {"refresh_token"}}
 		for _, name := range []string{"client_id", "client_secret", "refresh_token"} {
 			form.Set(name, fields[name])
@@ -198,9 +267,9 @@ func TestTokenEndpointRejectsInvalidRequests(t *testing.T) {
 		code int
 		want string
 	}{
-		"unknown client":        {refresh(map[string]string{"client_id": "x"}), 401, "invalid_client"},
-		"wrong client secret":   {refresh(map[string]string{"client_secret": "x"}), 401, "invalid_client"},
-		"wrong refresh token":   {refresh(map[string]string{"refresh_token": "x"}), 400, "invalid_grant"},
+		"unknown client":        {form(map[string]string{"client_id": "x"}), 401, "invalid_client"},
+		"wrong client secret":   {form(map[string]string{"client_secret": "x"}), 401, "invalid_client"},
+		"wrong refresh token":   {form(map[string]string{"refresh_token": "x"}), 400, "invalid_grant"},
 		"another grant":         {url.Values{"grant_type": {"password"}}, 400, "unsupported_grant_type"},
 		"no assertion":          {url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}}, 400, "invalid_grant"},
 		"assertion without key": {url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"e30.e30.e30"}}, 400, "invalid_grant"},

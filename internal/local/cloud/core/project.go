@@ -19,8 +19,8 @@ var (
 	emails     = regexp.MustCompile(`^[^@\s/]+@[^@\s/]+$`)
 )
 
-// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns the user's
-// credentials file, of type authorized_user. A repeated call returns the same credentials.
+// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns a new login of the user: a
+// credentials file, of type authorized_user, that is valid for [authn.LoginLifetime].
 func (c *Core) EnsureProject(id, owner string) ([]byte, error) {
 	if !projectIDs.MatchString(id) {
 		return nil, fmt.Errorf("make project %q: not a project id: use 6 to 30 lower-case letters, digits and hyphens, a letter first", id)
@@ -34,13 +34,22 @@ func (c *Core) EnsureProject(id, owner string) ([]byte, error) {
 			return err
 		}
 		var err error
-		credentials, err = c.UserCredentials(tx, owner, id)
+		credentials, err = c.NewLogin(tx, owner, id)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make project %q: %w", id, err)
 	}
 	return credentials, nil
+}
+
+// Login returns a new login of a user, as [Core.EnsureProject] does.
+func (c *Core) Login(project, email string) (credentials []byte, err error) {
+	err = c.Store.Update(func(tx *bbolt.Tx) error {
+		credentials, err = c.NewLogin(tx, email, project)
+		return err
+	})
+	return credentials, err
 }
 
 // ensureProject creates the project if it is missing, and adds the member to its owners. It keeps all other bindings, because the

@@ -50,7 +50,8 @@ func (h Home) Certificates() string { return h.path("tools", "bin", "certificate
 // Spares returns the folder of links to programs that the machine may have itself. It belongs last on PATH.
 func (h Home) Spares() string { return h.path("tools", "spares") }
 
-// EngineerCredentials returns the path of the platform engineer's Google credentials, of type authorized_user.
+// EngineerCredentials returns the path of the platform engineer's Google credentials, of type authorized_user. They are valid for an
+// hour, and the supervisor replaces them before: read them for each use.
 func (h Home) EngineerCredentials() string { return h.path("credentials", "engineer.json") }
 
 // AdminKubeconfig returns the path of the kubeconfig of the cluster's administrator.

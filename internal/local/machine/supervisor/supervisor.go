@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images/registry"
+	"github.com/strata-platform/strata/internal/local/machine/login"
 	"github.com/strata-platform/strata/internal/local/machine/planner"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/internal/local/machine/process"
@@ -184,11 +185,10 @@ func (s *supervisor) open() error {
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}
-	credentials, err := s.google.EnsureProject(s.Home.Project(), Engineer)
-	if err != nil {
+	if _, err := s.google.EnsureProject(s.Home.Project(), Engineer); err != nil {
 		return err
 	}
-	return home.WriteFile(s.Home.EngineerCredentials(), credentials)
+	return login.Write(s.Home, s.google, Engineer)
 }
 
 // serve serves until ctx is done or a server fails. Then it stops everything in the reverse order of its start.
@@ -222,6 +222,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, images, control net
 	}()
 	go s.cluster.images.Collect(ctx, s.Log)
 	go s.recorder.Run(ctx)
+	go login.Keep(ctx, s.Home, s.google, Engineer, s.Log)
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

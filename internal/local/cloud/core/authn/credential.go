@@ -2,7 +2,7 @@ package authn
 
 import (
 	"encoding/json"
-	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -12,55 +12,46 @@ import (
 
 const credentials store.Table = "credentials" // <client id>
 
-// userCredential is an OAuth client with one user's refresh token. Only its owner can read the store.
+// LoginLifetime is the time for which a user's login gets access tokens.
+const LoginLifetime = time.Hour
+
+// userCredential is an OAuth client with one user's refresh token. The record holds hashes of the secrets.
 type userCredential struct {
-	Member       string `json:"member"`
-	Email        string `json:"email"`
-	ClientID     string `json:"clientId"`
-	ClientSecret string `json:"clientSecret"`
-	RefreshToken string `json:"refreshToken"`
+	Member      string `json:"member"`
+	Email       string `json:"email"`
+	SecretHash  string `json:"secretHash"`
+	RefreshHash string `json:"refreshHash"`
+	// Expires is the end of the login. A record of an earlier version has none, and is not valid.
+	Expires time.Time `json:"expires"`
 }
 
-// UserCredentials returns the credentials file, of type authorized_user, of the user with an e-mail address. It creates
-// the credential if the user has none. The client's calls use the quota of the project.
-func (a *Authenticator) UserCredentials(tx *bbolt.Tx, email, project string) ([]byte, error) {
-	member := "user:" + email
-	credential, err := findCredential(tx, member)
-	if err != nil {
+// NewLogin returns a credentials file, of type authorized_user, of the user with an e-mail address. It is valid for
+// [LoginLifetime], like a login of gcloud under session control; earlier logins stay valid until they expire. The client's calls
+// use the quota of the project.
+//
+// Source: https://cloud.google.com/docs/authentication/reauthentication
+func (a *Authenticator) NewLogin(tx *bbolt.Tx, email, project string) ([]byte, error) {
+	now := a.now()
+	if err := store.RemoveIf(tx, credentials, "", func(old *userCredential) bool { return old.expired(now) }); err != nil {
 		return nil, err
 	}
-	if credential == nil {
-		credential = &userCredential{
-			Member:       member,
-			Email:        email,
-			ClientID:     api.RandomDigits(12) + "-emulated.apps.googleusercontent.com",
-			ClientSecret: api.RandomText(18),
-			RefreshToken: "1//emulated-" + api.RandomText(48),
-		}
-		if err := store.Put(tx, credentials, credential.ClientID, credential); err != nil {
-			return nil, err
-		}
+	id, secret, refresh := api.RandomDigits(12)+"-emulated.apps.googleusercontent.com", api.RandomText(18), "1//emulated-"+api.RandomText(48)
+	record := &userCredential{
+		Member: "user:" + email, Email: email, SecretHash: api.Hash(secret), RefreshHash: api.Hash(refresh), Expires: now.Add(LoginLifetime),
+	}
+	if err := store.Put(tx, credentials, id, record); err != nil {
+		return nil, err
 	}
 	return json.MarshalIndent(map[string]string{
 		"type":             "authorized_user",
-		"client_id":        credential.ClientID,
-		"client_secret":    credential.ClientSecret,
-		"refresh_token":    credential.RefreshToken,
+		"client_id":        id,
+		"client_secret":    secret,
+		"refresh_token":    refresh,
 		"quota_project_id": project,
 		"token_uri":        a.TokenURI(),
 		"universe_domain":  "googleapis.com",
 	}, "", "  ")
 }
 
-// findCredential returns the credential of a member, or nil if there is none.
-func findCredential(tx *bbolt.Tx, member string) (*userCredential, error) {
-	all, err := store.List[userCredential](tx, credentials, "")
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(all, func(c *userCredential) bool { return c.Member == member })
-	if at < 0 {
-		return nil, nil
-	}
-	return all[at], nil
-}
+// expired reports whether the login has ended.
+func (c *userCredential) expired(now time.Time) bool { return !now.Before(c.Expires) }

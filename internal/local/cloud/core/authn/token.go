@@ -96,14 +96,14 @@ func (a *Authenticator) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error
 		}
 		return accessToken{Member: "serviceAccount:" + signed.email, Email: signed.email, Key: signed.key, Scopes: signed.scopes}, nil
 	case "refresh_token":
-		return grantRefresh(tx, r)
+		return a.grantRefresh(tx, r)
 	}
 	return accessToken{}, &OAuthError{
 		Code: http.StatusBadRequest, Reason: "unsupported_grant_type", Description: "Invalid grant_type: " + r.PostForm.Get("grant_type"),
 	}
 }
 
-func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
+func (a *Authenticator) grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	if user, password, ok := r.BasicAuth(); ok {
 		id, secret = user, password
@@ -115,10 +115,10 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	if known == nil {
 		return accessToken{}, &OAuthError{Code: http.StatusUnauthorized, Reason: "invalid_client", Description: "The OAuth client was not found."}
 	}
-	if !equal(secret, known.ClientSecret) {
+	if !equal(api.Hash(secret), known.SecretHash) {
 		return accessToken{}, &OAuthError{Code: http.StatusUnauthorized, Reason: "invalid_client", Description: "Unauthorized"}
 	}
-	if !equal(r.PostForm.Get("refresh_token"), known.RefreshToken) {
+	if !equal(api.Hash(r.PostForm.Get("refresh_token")), known.RefreshHash) || known.expired(a.now()) {
 		return accessToken{}, &OAuthError{Code: http.StatusBadRequest, Reason: "invalid_grant", Description: "Token has been expired or revoked."}
 	}
 	scopes := r.PostForm.Get("scope")
