@@ -43,7 +43,7 @@ var allowed = []struct{ pattern, reason string }{
 	{"credentials/*", "the home's own credentials"},
 	{"kubernetes/*.kubeconfig", "kubeconfigs, with their keys"},
 	{"kubernetes/pki/*", "keys of the control plane"},
-	{"google/store.db", "the records of the emulated Google Cloud: the engineer's login, and the certificates of its clusters"},
+	{"google/store.db", "the records of the emulated Google Cloud: the certificates of its clusters"},
 }
 
 // canaries are the secrets to look for, by description.
@@ -137,7 +137,7 @@ func TestSecretsAreFoundInAllEncodings(t *testing.T) {
 func TestSecretsAreNowhereInPlainText(t *testing.T) {
 	long.Test(t)
 	p := stratatest.NewWithTools(t)
-	watched := watchArguments(t, p)
+	watched := watchProcesses(t, p)
 	said := map[string][]byte{}
 	say := func(args ...string) {
 		t.Helper()
@@ -172,7 +172,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 	secrets.searchHome(t, p.Home)
 	checkModes(t, p.Home)
 	secrets.searchRepositories(t, p.Home)
-	lines := watched()
+	lines, environments := watched()
 	if len(lines) < 20 {
 		t.Errorf("the test has seen the arguments of only %d processes", len(lines))
 	}
@@ -182,6 +182,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 			t.Errorf("a process of %s had %s in its arguments", program, secret)
 		}
 	}
+	searchMaterial(t, p, passphrases(t, p), environments)
 	for pid, process := range p.Processes() {
 		info, err := os.Stat(fmt.Sprintf("/proc/%d/environ", pid))
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -223,14 +224,7 @@ func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 	check(json.Unmarshal(raw, &engineer))
 	c.add("the engineer's Google token", engineer["refresh_token"])
 
-	var outputs struct {
-		Kubeconfig string `json:"kubeconfig"`
-		Tenants    map[string]struct {
-			Passphrase string `json:"passphrase"`
-		} `json:"tenants"`
-	}
-	out := p.Run("layer", "outputs", "bootstrap", "--show-secrets", "-o", "json")
-	check(json.Unmarshal(out, &outputs))
+	outputs, out := layer1(t, p)
 	handed, err := clientcmd.Load([]byte(outputs.Kubeconfig))
 	check(err)
 	for name, user := range handed.AuthInfos {
@@ -244,6 +238,44 @@ func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 	check(err)
 	c.add("the password of the team's database", string(database.Data["password"]))
 	return c
+}
+
+// outputs are the outputs of layer 1 that are secret.
+type outputs struct {
+	Kubeconfig string `json:"kubeconfig"`
+	Tenants    map[string]struct {
+		Passphrase string `json:"passphrase"`
+	} `json:"tenants"`
+}
+
+// layer1 returns the outputs of layer 1, decrypted, and the same as text.
+func layer1(t *testing.T, p *stratatest.Platform) (outputs, []byte) {
+	t.Helper()
+	var read outputs
+	out := p.Run("layer", "outputs", "bootstrap", "--show-secrets", "-o", "json")
+	if err := json.Unmarshal(out, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read, out
+}
+
+// passphrases returns the passphrases of all states of a platform.
+func passphrases(t *testing.T, p *stratatest.Platform) []string {
+	t.Helper()
+	h, err := home.At(p.Home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := h.Secret("passphrase")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{own}
+	read, _ := layer1(t, p)
+	for _, tenant := range read.Tenants {
+		all = append(all, tenant.Passphrase)
+	}
+	return all
 }
 
 // privateKeys returns the private keys of Google accounts anywhere in the layer's outputs.
@@ -276,6 +308,31 @@ func privateKeys(outputs []byte) map[string]string {
 func (f *finder) searchHome(t *testing.T, dir string) {
 	t.Helper()
 	used := map[string]bool{}
+	files(t, dir, func(name string, raw []byte) {
+		found := f.find(raw)
+		if len(found) == 0 {
+			return
+		}
+		reason := reasonFor(name, used)
+		if reason == "" {
+			t.Errorf("%s contains %s", name, strings.Join(found, ", "))
+			return
+		}
+		if private, err := onlyOwner(dir, filepath.Join(dir, name)); err != nil || !private {
+			t.Errorf("%s (%s) contains %s, and other users can read it (%v)", name, reason, strings.Join(found, ", "), err)
+		}
+	})
+	for _, a := range allowed {
+		if !used[a.pattern] {
+			t.Errorf("%s contains none of the secrets: remove it from the list", a.pattern)
+		}
+	}
+}
+
+// files calls see with each regular file below a folder: its path from there, and its content. A file that disappears meanwhile is left
+// out.
+func files(t *testing.T, dir string, see func(name string, raw []byte)) {
+	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return nil //nolint:nilerr // The file has been deleted.
@@ -284,28 +341,14 @@ func (f *finder) searchHome(t *testing.T, dir string) {
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		found := f.find(raw)
-		if len(found) == 0 {
-			return nil
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			see(name, raw)
 		}
-		name, _ := filepath.Rel(dir, path)
-		reason := reasonFor(name, used)
-		if reason == "" {
-			t.Errorf("%s contains %s", name, strings.Join(found, ", "))
-			return nil
-		}
-		if private, err := onlyOwner(dir, path); err != nil || !private {
-			t.Errorf("%s (%s) contains %s, and other users can read it (%v)", name, reason, strings.Join(found, ", "), err)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, a := range allowed {
-		if !used[a.pattern] {
-			t.Errorf("%s contains none of the secrets: remove it from the list", a.pattern)
-		}
 	}
 }
 
@@ -409,12 +452,12 @@ const (
 	settledAfter = 20
 )
 
-// watchArguments records the arguments of all of the platform's processes, and of git, until the returned function is
-// called.
-func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool {
+// watchProcesses records the arguments and the environments of all of the platform's processes, and of git, until the returned function
+// is called. An environment begins with the name of its program and a zero byte.
+func watchProcesses(t *testing.T, p *stratatest.Platform) func() (arguments, environments map[string]bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	seen := map[string]bool{}
+	seen, environments := map[string]bool{}, map[string]bool{}
 	var group sync.WaitGroup
 	group.Go(func() {
 		ticker := time.NewTicker(watchEvery)
@@ -430,6 +473,10 @@ func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool
 				line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 				program, _, _ := strings.Cut(string(line), "\x00")
 				if strings.Contains(string(line), p.Home) || filepath.Base(program) == "git" || filepath.Base(program) == "pulumi" {
+					if !seen[string(line)] {
+						environment, _ := os.ReadFile(filepath.Join("/proc", pid, "environ"))
+						environments[program+"\x00"+string(environment)] = true
+					}
 					seen[string(line)] = true
 					present[pid] = 0 // The process may execute another program.
 				}
@@ -437,10 +484,10 @@ func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool
 			polls = present
 		}
 	})
-	return func() map[string]bool {
+	return func() (map[string]bool, map[string]bool) {
 		cancel()
 		group.Wait()
-		return seen
+		return seen, environments
 	}
 }
 
