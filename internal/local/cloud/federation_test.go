@@ -550,22 +550,3 @@ func TestAClusterWithoutWorkloadIdentityIsNoIssuer(t *testing.T) {
 		t.Errorf("the audience of a cluster without workload identity: %v", err)
 	}
 }
-
-// BenchmarkExchange measures what a run pays for its identity: both calls, with a new connection for each.
-func BenchmarkExchange(b *testing.B) {
-	f, email := newFederated(b)
-	file := filepath.Join(b.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(f.token("web", pool)), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		ctx := context.WithValue(b.Context(), oauth2.HTTPClient, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
-		login, err := google.CredentialsFromJSONWithType(ctx, f.configuration(email, file), google.ExternalAccount, cloudPlatform)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := login.TokenSource.Token(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
