@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/redact"
 	"github.com/strata-platform/strata/test/stratatest"
@@ -36,7 +34,7 @@ var longLived = []struct{ place, why string }{
 	{"home: google/store.db", "the records of the emulated Google Cloud"},
 	{"home: google/authority.pem", "`google/authority.pem`"},
 	{"home: credentials/*", "`credentials`"},
-	{"state of layer bootstrap", "the state of layer 1, encrypted"},
+	{"state: state/platform/.pulumi/stacks/*", "the states of layers 1 and 2, encrypted"},
 }
 
 // maxTokenLife is the longest time from the issue to the expiry of a token of the API server: an hour, and the seven seconds that the
@@ -158,11 +156,7 @@ func searchMaterial(t *testing.T, p *stratatest.Platform, passphrases []string, 
 // eachState calls see with each state of a layer and of a team in a home, decrypted by one of the passphrases.
 func eachState(t *testing.T, dir string, passphrases []string, see func(place string, plain []byte)) {
 	t.Helper()
-	h, err := home.At(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = backend.EachState(t.Context(), h.Dir(), 1<<30, func(file string, raw []byte, err error) bool {
+	err := backend.EachState(t.Context(), dir, 1<<30, func(file string, raw []byte, err error) bool {
 		if err != nil {
 			t.Errorf("read the state %s: %v", file, err)
 			return true
@@ -183,13 +177,7 @@ func eachState(t *testing.T, dir string, passphrases []string, see func(place st
 		if err != nil {
 			t.Error(err)
 		}
-		place := "state " + file
-		for _, layer := range []string{"bootstrap", "platform"} {
-			if rel, err := filepath.Rel(h.Layer(layer), filepath.Join(h.Dir(), file)); err == nil && filepath.IsLocal(rel) {
-				place = "state of layer " + layer
-			}
-		}
-		see(place, plain)
+		see("state: "+file, plain)
 		return true
 	})
 	if err != nil {

@@ -92,6 +92,8 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--tls-cert-file="+p.cert("kube-apiserver"), "--tls-private-key-file="+p.key("kube-apiserver"),
 		"--client-ca-file="+p.cert("ca"),
 		"--service-account-issuer="+issuer,
+		// By default a pod's token is valid for a year, for clients that do not read it again.
+		"--service-account-extend-token-expiration=false",
 		"--service-account-key-file="+p.cert("service-account"), "--service-account-signing-key-file="+p.key("service-account"),
 		"--service-cluster-ip-range="+serviceRange,
 		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
