@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/client-go/rest"
 
@@ -51,6 +52,19 @@ type Google struct {
 	Engineer string
 	// Token returns an access token of a Google account: of the engineer, or of a team's account.
 	Token func(ctx context.Context, account string) (string, error)
+}
+
+// SplitAPI returns the service of an API that [Google.Endpoint] names, such as "sqladmin", and the path of the API at the host of
+// the service, such as "sql/v1beta4/".
+func SplitAPI(api string) (service, path string) {
+	service, path, _ = strings.Cut(api, "/")
+	switch service {
+	case "sqladmin":
+		path = "sql/" + path
+	case "storage":
+		path = "storage/" + path
+	}
+	return service, path
 }
 
 // Account returns the e-mail address of a team's Google account.

@@ -21,7 +21,7 @@ const connections = 32
 
 // client follows no redirect: another host might answer.
 var client = &http.Client{
-	Transport:     &http.Transport{MaxIdleConnsPerHost: connections},
+	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: connections},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 

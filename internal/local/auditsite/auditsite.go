@@ -2,7 +2,6 @@
 package auditsite
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/audit"
+	"github.com/strata-platform/strata/internal/audit/login"
 	"github.com/strata-platform/strata/internal/local/layerconfig"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -57,7 +57,7 @@ func New(h home.Home, running supervisor.Status, config *rest.Config, engineer s
 			Cluster:  "projects/" + home.Project + "/locations/" + home.Region + "/clusters/" + clusterName,
 			Instance: "projects/" + home.Project + "/instances/" + instanceName,
 			Endpoint: endpoint(running.GoogleURL),
-			Token:    tokens{h, strings.TrimSuffix(running.GoogleURL, "/"), client, engineer, list}.token,
+			Token:    tokens{h, running.GoogleURL, engineer, login.Teams{Client: client, Tenants: list}}.token,
 		},
 		Git:      &audit.GitServer{URL: running.GitURL, Repositories: repositories, Password: password, Engineer: gitserver.Engineer, Reader: gitserver.Reader},
 		Machine:  machine(h, running),
@@ -75,14 +75,8 @@ func New(h home.Home, running supervisor.Status, config *rest.Config, engineer s
 // endpoint returns the function that returns the base URLs of the emulated APIs.
 func endpoint(base string) func(string) string {
 	return func(api string) string {
-		service, version, _ := strings.Cut(api, "/")
-		if service == "sqladmin" {
-			version = "sql/" + version
-		}
-		if service == "storage" {
-			version = "storage/" + version
-		}
-		return strings.TrimSuffix(base, "/") + "/" + service + "/" + version
+		service, path := audit.SplitAPI(api)
+		return strings.TrimSuffix(base, "/") + "/" + service + "/" + path
 	}
 }
 
@@ -114,26 +108,4 @@ func machine(h home.Home, running supervisor.Status) *audit.Machine {
 		}
 	}
 	return m
-}
-
-// tokens issues access tokens of Google accounts.
-type tokens struct {
-	home home.Home
-	// google is the URL of the emulated Google Cloud.
-	google   string
-	client   kubernetes.Interface
-	engineer string
-	tenants  []teams.Team
-}
-
-func (t tokens) token(ctx context.Context, account string) (string, error) {
-	source, err := t.source(ctx, account)
-	if err != nil {
-		return "", err
-	}
-	token, err := source.Token()
-	if err != nil {
-		return "", err
-	}
-	return token.AccessToken, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/oauth2/google"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
@@ -86,6 +87,16 @@ func (c *emulator) start(withDolt bool) {
 		c.t.Fatal(err)
 	}
 	if err := server.Start(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// SetClock changes the emulator's clock. The engineer logs in again, because the former login may have expired.
+func (c *emulator) SetClock(now func() time.Time) {
+	c.t.Helper()
+	c.Server.SetClock(now)
+	var err error
+	if c.engineer, err = c.Login(projectID, engineer); err != nil {
 		c.t.Fatal(err)
 	}
 }

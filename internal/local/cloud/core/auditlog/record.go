@@ -29,8 +29,8 @@ func Audited(found api.Match) bool {
 	switch {
 	case permission == "", slices.Contains([]string{"get", "list", "getIamPolicy"}, verb):
 		return false
-	case strings.HasPrefix(permission, "storage.objects."), strings.HasPrefix(verb, "useTo"):
-		return false // Google records the contents of objects and the use of keys as Data Access.
+	case strings.HasPrefix(permission, "storage.objects."), strings.HasPrefix(verb, "useTo"), slices.Contains([]string{"getAccessToken", "getOpenIdToken"}, verb):
+		return false // Google records the contents of objects, the use of keys and tokens of accounts as Data Access.
 	}
 	return true
 }
