@@ -92,8 +92,7 @@ type Request struct {
 	// folder of a file backend if it does not exist.
 	Backend string
 
-	// BackendFolder is the folder in which a file backend must lie. If BackendFolder is
-	// empty, the engine refuses every file backend.
+	// BackendFolder is the folder in which a file backend must lie. If it is empty, the engine refuses every file backend.
 	BackendFolder string
 
 	// StateRoot is the folder that contains BackendFolder and the backend folders of other teams. After an interrupted run, the
@@ -101,8 +100,7 @@ type Request struct {
 	// empty, the engine does not check other stacks.
 	StateRoot string
 
-	// SecretsProvider is the secrets provider of a stack that the run creates. If
-	// SecretsProvider is empty, the backend's default applies.
+	// SecretsProvider is the secrets provider of a stack that the run creates. If it is empty, the backend's default applies.
 	SecretsProvider string
 
 	// Config holds config values as JSON. SecretConfig holds secret values as text. Keys
@@ -120,8 +118,7 @@ type Request struct {
 	// Reveal makes an Export return the secrets in plain text. A Plan can start from such a state, whatever provider encrypts it.
 	Reveal bool
 
-	// Secrets lists values that the engine masks in messages and logs. The engine masks
-	// the values of SecretConfig, too.
+	// Secrets lists values that the engine masks in messages and logs. The engine masks the values of SecretConfig, too.
 	Secrets []string
 
 	// Endpoints are addresses that the run reaches besides those of the engine. Without the engine's, the run shares the network of this

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/api/storage/v1"
 
+	"github.com/strata-platform/strata/internal/gke/login"
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
 )
@@ -28,7 +28,7 @@ import (
 func client(t *testing.T) *Client {
 	t.Helper()
 	emulated := cloudtest.Start(t)
-	owner, err := google.CredentialsFromJSONWithType(t.Context(), []byte(emulated.Owner), google.AuthorizedUser, scope)
+	owner, err := google.CredentialsFromJSONWithType(t.Context(), []byte(emulated.Owner), google.AuthorizedUser, login.Scope)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,32 +144,5 @@ func TestAStateOfCloudKMSIsDecrypted(t *testing.T) {
 	passphrase := []byte(`{"version":3,"checkpoint":{"latest":{"secrets_providers":{"type":"passphrase"}}}}`)
 	if got, err := c.Decrypt(t.Context(), passphrase, ""); err != nil || !bytes.Equal(got, passphrase) {
 		t.Errorf("a state with a passphrase becomes %s, %v", got, err)
-	}
-}
-
-func TestTheEngineersLogin(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "key.json")
-	user, err := json.Marshal(map[string]string{"type": "authorized_user", "client_id": "a", "client_secret": "canary", "refresh_token": "canary"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, user, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct{ credentials, token, want string }{
-		"nothing":        {"", "", ""},
-		"a token":        {"", "ya29.canary", ""},
-		"a file":         {file, "", ""},
-		"its content":    {string(user), "", ""},
-		"a missing file": {file + "2", "", "GOOGLE_CREDENTIALS"},
-		"no JSON":        {"{canary", "", "no credentials in JSON"},
-		"another type":   {`{"type": "canary"}`, "", "no credentials of a known type"},
-	} {
-		t.Setenv("GOOGLE_CREDENTIALS", test.credentials)
-		t.Setenv("GOOGLE_OAUTH_ACCESS_TOKEN", test.token)
-		options, err := login(t.Context())
-		if test.want == "" && (err != nil || len(options) == 0) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "canary")) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
 	}
 }

@@ -1,7 +1,8 @@
 // Package auditlog writes the audit log of the emulated Google Cloud, in the format of Cloud Audit Logs.
 //
 // It records the calls that Google records as Admin Activity: every call that changes a resource, whether it succeeds or fails. It
-// records neither reads nor the contents of objects and keys and the tokens of accounts, which Google records as Data Access, and nothing without a login.
+// records neither reads nor the contents of objects, the use of keys and the tokens of accounts, which Google records as Data Access,
+// and nothing without a login.
 package auditlog
 
 import "time"
