@@ -341,7 +341,7 @@ func startOperatorWith(t *testing.T, c *cluster, change func(*controller.Options
 	})
 	opts := controller.Options{
 		Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
-		Namespace: operatorNamespace, RunMemory: 64 << 20,
+		Namespace: operatorNamespace, RunMemory: 64 << 20, RunRecords: t.TempDir(),
 		Log: slog.New(slog.NewTextHandler(logs, nil)),
 	}
 	change(&opts)

@@ -13,12 +13,12 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// Visible returns the variables of a run that anybody may see: none of Pulumi's own, none with a secret value, and none with an
-// identity.
+// Visible returns the variables of a run that anybody may see and that are the same for each run: none of Pulumi's own, none with a
+// secret value, none with an identity, and not the reason that the operator gives each run.
 func Visible(env map[string]string, secrets []string) map[string]string {
 	seen := maps.Clone(env)
 	maps.DeleteFunc(seen, func(name, value string) bool {
-		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(secrets, value) || google.ChoosesIdentity(name)
+		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(secrets, value) || google.ChoosesIdentity(name) || name == google.ReasonVariable
 	})
 	return seen
 }

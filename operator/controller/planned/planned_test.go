@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/planned"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/events"
@@ -74,6 +75,11 @@ func TestContentDependsOnWhatARunDoes(t *testing.T) {
 	secret.SecretConfig["token"] = "canary-other"
 	if planned.Content(secret, "") != planned.Content(given(), "") {
 		t.Error("the content depends on the value of a secret")
+	}
+	next := given()
+	next.Env[google.ReasonVariable] = "strata run team-shop/shop-2"
+	if planned.Content(next, "") != planned.Content(given(), "") {
+		t.Error("the content of each run is another one")
 	}
 }
 

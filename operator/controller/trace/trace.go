@@ -15,15 +15,13 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/approval"
+	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/runrecord"
 )
-
-// reasonVariable makes Google's clients and the official provider send a request reason, which Google writes into its audit log.
-const reasonVariable = "CLOUDSDK_CORE_REQUEST_REASON"
 
 // Trace is the record of a run.
 type Trace struct {
@@ -49,7 +47,7 @@ func Begin(ctx context.Context, folder string, stack *v1.Stack, cause string, cu
 	}
 	env := map[string]string{}
 	maps.Copy(env, req.Env)
-	env[reasonVariable] = t.run.Reason
+	env[google.ReasonVariable] = t.run.Reason
 	req.Env = env
 	if get := req.Token; get != nil {
 		req.Token = func(ctx context.Context) (string, time.Duration, error) {
