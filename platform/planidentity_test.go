@@ -12,7 +12,7 @@ import (
 )
 
 func TestOnlyTheEmbeddedOperatorGetsTheIdentityOfPlans(t *testing.T) {
-	plain := func(value string) resource.PropertyValue { return resource.NewProperty(value) }
+	plain := resource.NewProperty[string]
 	for name, c := range map[string]struct {
 		target   string
 		account  resource.PropertyValue
