@@ -37,11 +37,11 @@ func (p *Platform) Stop(ctx context.Context) error {
 	return p.client.Stop(ctx)
 }
 
-// stopOther stops the programs of the home if a strata of another version has started them: its node runs only the operator of
-// its own version. It reports whether it has stopped them. The caller has the lock.
+// stopOther stops the programs of the home if a strata of another version or commit has started them: its node runs only the operator of
+// its own build. It reports whether it has stopped them. The caller has the lock.
 func (p *Platform) stopOther(ctx context.Context) (bool, error) {
 	running, err := p.client.Status(ctx)
-	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Version == buildinfo.Version {
+	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Version == buildinfo.Version && running.Commit == buildinfo.Read().Commit {
 		return false, nil
 	}
 	if err != nil {

@@ -14,9 +14,11 @@ const readyTimeout = 2 * time.Second
 
 // Status describes a supervisor and its programs.
 type Status struct {
-	// Home is the path of the home. Version is the version of strata that runs it, which is also that of the operator.
+	// Home is the path of the home. Version and Commit are those of the strata that runs it, which are also the operator's. Commit is empty
+	// if the build has none.
 	Home    string `json:"home"`
 	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
 	// Pid, StartedAt and MemoryBytes describe the supervisor's own process. MemoryBytes is its resident memory.
 	Pid         int       `json:"pid"`
 	StartedAt   time.Time `json:"startedAt"`
@@ -67,7 +69,7 @@ const (
 func (s *supervisor) status(ctx context.Context) (Status, error) {
 	ports, err := s.Home.Ports()
 	status := Status{
-		Home: s.Home.Dir(), Version: buildinfo.Version, Pid: os.Getpid(), StartedAt: s.began, MemoryBytes: process.Memory(os.Getpid()),
+		Home: s.Home.Dir(), Version: buildinfo.Version, Commit: buildinfo.Read().Commit, Pid: os.Getpid(), StartedAt: s.began, MemoryBytes: process.Memory(os.Getpid()),
 		Stopping: s.ctx.Err() != nil, GoogleURL: s.googleURL, GitURL: s.gitURL, Ports: ports,
 	}
 	s.cluster.describe(ctx, &status)
