@@ -3,14 +3,15 @@ package gke
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/audit"
-	teamlogin "github.com/strata-platform/strata/internal/audit/login"
 	"github.com/strata-platform/strata/internal/gke/login"
-	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/teamlogin"
 	"github.com/strata-platform/strata/platform/operators"
 	"github.com/strata-platform/strata/teams"
 )
@@ -54,13 +55,12 @@ func (p *Platform) AuditSite(ctx context.Context) (*audit.Site, error) {
 	}, nil
 }
 
+// tokenTimeout bounds a request for a token of a team's Google account.
+const tokenTimeout = 30 * time.Second
+
 // auditedProject returns the project of layer 1.
 func (p *Platform) auditedProject(ctx context.Context, client kubernetes.Interface, tenants []teams.Team) (*audit.Google, error) {
-	runner, layer, err := p.layer(lifecycle.BootstrapLayer)
-	if err != nil {
-		return nil, err
-	}
-	outputs, err := runner.Outputs(ctx, layer)
+	outputs, err := p.outputs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,8 @@ func (p *Platform) auditedProject(ctx context.Context, client kubernetes.Interfa
 		value, _ := outputs[name].Value.(string)
 		return value
 	}
-	project, who, owners := text(handoff.OutputProject), engineer(), teamlogin.Teams{Client: client, Tenants: tenants}
+	project, who := text(handoff.OutputProject), engineer()
+	owners := teamlogin.Teams{Client: client, Tenants: tenants, Google: &http.Client{Timeout: tokenTimeout}}
 	return &audit.Google{
 		Project: project, Engineer: who,
 		Cluster:  text(handoff.OutputCluster),

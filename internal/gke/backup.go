@@ -133,11 +133,7 @@ func (c *collector) addLayer(ctx context.Context, root *os.Root, name string) er
 
 // addStacks adds the states of the Stacks of each team in the outputs of layer 1.
 func (c *collector) addStacks(ctx context.Context) error {
-	runner, layer, err := c.platform.layer(lifecycle.BootstrapLayer)
-	if err != nil {
-		return err
-	}
-	outputs, err := runner.Outputs(ctx, layer)
+	outputs, err := c.platform.outputs(ctx)
 	if err != nil {
 		return err
 	}

@@ -92,11 +92,7 @@ func (p *Platform) Config(ctx context.Context, _ bool) (*rest.Config, error) {
 	if p.cluster != nil {
 		return p.cluster, nil
 	}
-	runner, layer, err := p.layer(lifecycle.BootstrapLayer)
-	if err != nil {
-		return nil, err
-	}
-	outputs, err := runner.Outputs(ctx, layer)
+	outputs, err := p.outputs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +109,15 @@ func (p *Platform) Config(ctx context.Context, _ bool) (*rest.Config, error) {
 	p.cluster = config
 	p.clusterName, _ = outputs[handoff.OutputCluster].Value.(string)
 	return config, nil
+}
+
+// outputs returns the outputs of layer 1.
+func (p *Platform) outputs(ctx context.Context) (auto.OutputMap, error) {
+	runner, layer, err := p.layer(lifecycle.BootstrapLayer)
+	if err != nil {
+		return nil, err
+	}
+	return runner.Outputs(ctx, layer)
 }
 
 // forgetCluster makes the next Config read the outputs of layer 1 again, because an up may have created another cluster.

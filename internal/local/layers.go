@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/states"
+	"github.com/strata-platform/strata/operator/runrecord"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -103,7 +104,7 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 		account = supervisor.Engineer
 	}
 	recorded := layerrecord.New(p.Home.RunRecords(), name, account, p.Repository.Root)
-	runner = runner.With(map[string]string{layerrecord.ReasonVariable: recorded.Reason()})
+	runner = runner.With(map[string]string{runrecord.ReasonVariable: recorded.Reason()})
 	run := lifecycle.Run{Layer: l, Runner: checked{runner, p}, Began: recorded.Begin, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		run.Above = p.above

@@ -41,11 +41,17 @@ func (p *Platform) Stop(ctx context.Context) error {
 // its own build. It reports whether it has stopped them. The caller has the lock.
 func (p *Platform) stopOther(ctx context.Context) (bool, error) {
 	running, err := p.client.Status(ctx)
-	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Version == buildinfo.Version && running.Commit == buildinfo.Read().Commit {
+	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && sameBuild(running) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	return true, p.client.Stop(ctx)
+}
+
+// sameBuild reports whether this strata's version and commit run the home.
+func sameBuild(running supervisor.Status) bool {
+	own := buildinfo.Read()
+	return running.Version == own.Version && running.Commit == own.Commit
 }

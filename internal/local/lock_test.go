@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/buildinfo"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status/wait"
 )
@@ -34,5 +36,21 @@ func TestWhileACommandChangesThePlatformOthersEndAtOnceAndNameIt(t *testing.T) {
 	}
 	if !p.Home.Exists() {
 		t.Error("the home was removed")
+	}
+}
+
+func TestOnlyTheSameVersionAndCommitKeepsTheProgramsOfAHome(t *testing.T) {
+	own := buildinfo.Read()
+	for name, test := range map[string]struct {
+		version, commit string
+		want            bool
+	}{
+		"the same build":  {own.Version, own.Commit, true},
+		"another version": {"v0.0.9", own.Commit, false},
+		"another commit":  {own.Version, "716dc2ec", false},
+	} {
+		if got := sameBuild(supervisor.Status{Version: test.version, Commit: test.commit}); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
 	}
 }

@@ -2,15 +2,13 @@ package rehearsal
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/strata-platform/strata/handoff/keyless"
+	"github.com/strata-platform/strata/internal/teamlogin"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -32,15 +30,12 @@ func (r *run) credentials(ctx context.Context, team teams.Team, key string, as k
 	if err != nil {
 		return "", err
 	}
-	seconds := int64(keyless.TokenSeconds)
-	made, err := client.CoreV1().ServiceAccounts(team.Namespace()).CreateToken(ctx, accounts[0], &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{Audiences: []string{as.Pool()}, ExpirationSeconds: &seconds},
-	}, metav1.CreateOptions{})
+	token, err := teamlogin.Subject(ctx, client, team.Namespace(), accounts[0], as)
 	if err != nil {
-		return "", fmt.Errorf("get a token of service account %s/%s: %w", team.Namespace(), accounts[0], err)
+		return "", err
 	}
 	path := filepath.Join(dir, tokenFile)
-	if err := os.WriteFile(path, []byte(made.Status.Token), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(token), 0o600); err != nil {
 		return "", err
 	}
 	return as.Configuration(path)

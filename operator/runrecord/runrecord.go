@@ -24,6 +24,10 @@ const (
 	Refused = "refused"
 )
 
+// ReasonVariable makes Google's clients and the official provider send a request reason, which Google writes into its audit log. Each run
+// has another one, so it is no part of what a run does.
+const ReasonVariable = "CLOUDSDK_CORE_REQUEST_REASON"
+
 // Run is the record of a run: one when it begins, one with the same ID when it ends. Its texts come from the team or from the run, except
 // ID, Namespace, Stack, Operation, Account, Tokens and the times.
 type Run struct {

@@ -2,19 +2,15 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/oauth2/google"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/strata-platform/strata/handoff/keyless"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/teamlogin"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -44,30 +40,15 @@ func teamLogin(dir, team, file string) (string, error) {
 		return "", err
 	}
 	namespace := teams.Team{Name: team}.Namespace()
-	raw, err := admin.CoreV1().RESTClient().Get().AbsPath("/apis/strata.dev/v1/namespaces/" + namespace + "/tenantpolicies/strata").DoRaw(context.Background())
+	as, account, err := teamlogin.Find(context.Background(), admin, namespace)
 	if err != nil {
 		return "", err
 	}
-	var policy struct {
-		Spec struct {
-			StackAccounts []string
-			Context       struct{ GoogleAccount, GoogleAudience string }
-		}
-	}
-	if err := json.Unmarshal(raw, &policy); err != nil {
-		return "", err
-	}
-	if len(policy.Spec.StackAccounts) == 0 {
-		return "", fmt.Errorf("no account of team %s may run Stacks", team)
-	}
-	as := keyless.Identity{Account: policy.Spec.Context.GoogleAccount, Audience: policy.Spec.Context.GoogleAudience}
-	made, err := admin.CoreV1().ServiceAccounts(namespace).CreateToken(context.Background(), policy.Spec.StackAccounts[0], &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{Audiences: []string{as.Pool()}},
-	}, metav1.CreateOptions{})
+	token, err := teamlogin.Subject(context.Background(), admin, namespace, account, as)
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(file, []byte(made.Status.Token), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		return "", err
 	}
 	configuration, err := as.Configuration(file)

@@ -36,7 +36,7 @@ type Client struct {
 
 // New returns a client with the engineer's login.
 func New(ctx context.Context) (*Client, error) {
-	options, err := options(ctx)
+	options, err := clientOptions(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/strata-platform/strata/internal/gke/login"
 )
 
-// options returns the options of a client with the engineer's login.
-func options(ctx context.Context) ([]option.ClientOption, error) {
+// clientOptions returns the options of a client with the engineer's login.
+func clientOptions(ctx context.Context) ([]option.ClientOption, error) {
 	source, err := login.FromVariables(ctx)
 	if err != nil {
 		return nil, err

@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/audit"
-	"github.com/strata-platform/strata/internal/audit/login"
 	"github.com/strata-platform/strata/internal/local/layerconfig"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/signing"
+	"github.com/strata-platform/strata/internal/teamlogin"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -42,6 +42,10 @@ func New(h home.Home, running supervisor.Status, config *rest.Config, engineer s
 	if err != nil {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
+	cloud, err := tunnel(h, running.GoogleURL)
+	if err != nil {
+		return nil, err
+	}
 	repositories, err := filepath.Glob(filepath.Join(h.Git(), "*.git"))
 	if err != nil {
 		return nil, err
@@ -57,7 +61,7 @@ func New(h home.Home, running supervisor.Status, config *rest.Config, engineer s
 			Cluster:  "projects/" + home.Project + "/locations/" + home.Region + "/clusters/" + clusterName,
 			Instance: "projects/" + home.Project + "/instances/" + instanceName,
 			Endpoint: endpoint(running.GoogleURL),
-			Token:    tokens{h, running.GoogleURL, engineer, login.Teams{Client: client, Tenants: list}}.token,
+			Token:    tokens{h, engineer, teamlogin.Teams{Client: client, Tenants: list, Google: cloud}}.token,
 		},
 		Git:      &audit.GitServer{URL: running.GitURL, Repositories: repositories, Password: password, Engineer: gitserver.Engineer, Reader: gitserver.Reader},
 		Machine:  machine(h, running),

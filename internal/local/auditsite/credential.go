@@ -8,55 +8,43 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
-	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
-	"github.com/strata-platform/strata/internal/audit/login"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/teamlogin"
 )
 
 // tokens issues access tokens of Google accounts.
 type tokens struct {
-	home home.Home
-	// google is the URL of the emulated Google Cloud.
-	google   string
+	home     home.Home
 	engineer string
-	teams    login.Teams
+	teams    teamlogin.Teams
 }
 
 // token returns an access token: of the engineer by the login in the home, and of a team as its runs get it.
 func (t tokens) token(ctx context.Context, account string) (string, error) {
 	if account != t.engineer {
-		client, err := t.tunnel()
-		if err != nil {
-			return "", err
-		}
-		defer client.CloseIdleConnections()
-		return t.teams.Token(context.WithValue(ctx, oauth2.HTTPClient, client), account)
+		return t.teams.Token(ctx, account)
 	}
 	raw, err := os.ReadFile(t.home.EngineerCredentials())
 	if err != nil {
 		return "", err
 	}
-	source, err := login.FromJSON(ctx, raw, google.AuthorizedUser)
-	if err != nil {
-		return "", err
-	}
-	token, err := source.Token()
-	if err != nil {
-		return "", err
-	}
-	return token.AccessToken, nil
+	return teamlogin.FromJSON(ctx, raw, google.AuthorizedUser)
 }
 
-// tunnel returns a client that reaches the emulated Google Cloud under the names of Google's hosts, as runs do.
-func (t tokens) tunnel() (*http.Client, error) {
-	proxy, err := url.Parse(t.google)
+// tunnelTimeout bounds a request for a token.
+const tunnelTimeout = 10 * time.Second
+
+// tunnel returns a client that reaches the emulated Google Cloud at an address under the names of Google's hosts, as runs do.
+func tunnel(h home.Home, address string) (*http.Client, error) {
+	proxy, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	authorities, err := filepath.Glob(filepath.Join(t.home.Certificates(), "*.pem"))
+	authorities, err := filepath.Glob(filepath.Join(h.Certificates(), "*.pem"))
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +56,10 @@ func (t tokens) tunnel() (*http.Client, error) {
 		}
 		roots.AppendCertsFromPEM(raw)
 	}
-	return &http.Client{Transport: &http.Transport{
+	return &http.Client{Timeout: tunnelTimeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		// The command ends soon after, and there is one connection for each team.
+		DisableKeepAlives: true,
 		Proxy: func(request *http.Request) (*url.URL, error) {
 			if request.URL.Scheme != "https" {
 				return nil, nil // the emulator's own address

@@ -13,9 +13,6 @@ import (
 	"github.com/strata-platform/strata/operator/runrecord"
 )
 
-// ReasonVariable makes Google's clients and the official provider send a request reason, which Google writes into its audit log.
-const ReasonVariable = "CLOUDSDK_CORE_REQUEST_REASON"
-
 // Run is a run of a layer that has not begun yet.
 type Run struct {
 	// Folder is the folder of the records, Layer the name of the layer, Account the identity of the run, and Root the repository of the

@@ -43,10 +43,6 @@ var identityVariables = []string{
 	"GOOGLE_IMPERSONATE_SERVICE_ACCOUNT", "GCE_METADATA_HOST",
 }
 
-// ReasonVariable makes Google's clients and the official provider send a request reason, which Google writes into its audit log. The
-// operator sets another one for each run.
-const ReasonVariable = "CLOUDSDK_CORE_REQUEST_REASON"
-
 // ChoosesIdentity reports whether a variable chooses the Google identity of a run.
 func ChoosesIdentity(variable string) bool { return slices.Contains(identityVariables, variable) }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/runrecord"
 )
 
 // Visible returns the variables of a run that anybody may see and that are the same for each run: none of Pulumi's own, none with a
@@ -18,7 +19,7 @@ import (
 func Visible(env map[string]string, secrets []string) map[string]string {
 	seen := maps.Clone(env)
 	maps.DeleteFunc(seen, func(name, value string) bool {
-		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(secrets, value) || google.ChoosesIdentity(name) || name == google.ReasonVariable
+		return strings.HasPrefix(name, "PULUMI_") || slices.Contains(secrets, value) || google.ChoosesIdentity(name) || name == runrecord.ReasonVariable
 	})
 	return seen
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/planned"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/events"
+	"github.com/strata-platform/strata/operator/runrecord"
 )
 
 type noSource struct{}
@@ -77,7 +77,7 @@ func TestContentDependsOnWhatARunDoes(t *testing.T) {
 		t.Error("the content depends on the value of a secret")
 	}
 	next := given()
-	next.Env[google.ReasonVariable] = "strata run team-shop/shop-2"
+	next.Env[runrecord.ReasonVariable] = "strata run team-shop/shop-2"
 	if planned.Content(next, "") != planned.Content(given(), "") {
 		t.Error("the content of each run is another one")
 	}

@@ -15,7 +15,6 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/approval"
-	"github.com/strata-platform/strata/operator/controller/google"
 	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/stall"
 	"github.com/strata-platform/strata/operator/engine"
@@ -47,7 +46,7 @@ func Begin(ctx context.Context, folder string, stack *v1.Stack, cause string, cu
 	}
 	env := map[string]string{}
 	maps.Copy(env, req.Env)
-	env[google.ReasonVariable] = t.run.Reason
+	env[runrecord.ReasonVariable] = t.run.Reason
 	req.Env = env
 	if get := req.Token; get != nil {
 		req.Token = func(ctx context.Context) (string, time.Duration, error) {

@@ -25,20 +25,18 @@ type Issuer interface {
 	Login(project, email string) ([]byte, error)
 }
 
-// Write writes a new login of the user of an e-mail address into a home.
-func Write(h home.Home, from Issuer, email string) error {
-	credentials, err := from.Login(h.Project(), email)
-	if err != nil {
-		return err
-	}
-	return home.WriteFile(h.EngineerCredentials(), credentials)
-}
-
-// Keep replaces the login in a home before it expires, until ctx is done. The caller has just written one.
+// Keep replaces the login of the user of an e-mail address in a home before it expires, until ctx is done. The caller has just written
+// one.
 func Keep(ctx context.Context, h home.Home, from Issuer, email string, log *slog.Logger) {
 	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
-	keep(ctx, ticker.C, time.Now, func() error { return Write(h, from, email) }, log)
+	keep(ctx, ticker.C, time.Now, func() error {
+		credentials, err := from.Login(h.Project(), email)
+		if err != nil {
+			return err
+		}
+		return home.WriteFile(h.EngineerCredentials(), credentials)
+	}, log)
 }
 
 // keep calls write at a tick if the last successful call is older than renewAfter by the clock.

@@ -185,10 +185,11 @@ func (s *supervisor) open() error {
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
 		return err
 	}
-	if _, err := s.google.EnsureProject(s.Home.Project(), Engineer); err != nil {
+	credentials, err := s.google.EnsureProject(s.Home.Project(), Engineer)
+	if err != nil {
 		return err
 	}
-	return login.Write(s.Home, s.google, Engineer)
+	return home.WriteFile(s.Home.EngineerCredentials(), credentials)
 }
 
 // serve serves until ctx is done or a server fails. Then it stops everything in the reverse order of its start.
